@@ -1,0 +1,46 @@
+// The kernel's clock mode numbers on x86: which counter its clock source is read by.
+//
+// Source: enum vdso_clock_mode in include/vdso/clocksource.h and
+// arch/x86/include/asm/vdso/clocksource.h (5.7 and later), VCLOCK_* in
+// arch/x86/include/asm/clocksource.h before. These numbers hold from 4.12 on; older kernels gave 2
+// to the HPET and 3 to pvclock. Unknown numbers mean the syscall.
+#pragma once
+
+#include <cstdint>
+
+namespace vvarclock::arch {
+
+using ClockMode = std::int32_t;
+
+inline constexpr ClockMode kModeNone = 0;
+inline constexpr ClockMode kModeTsc = 1;
+inline constexpr ClockMode kModePvclock = 2;
+inline constexpr ClockMode kModeHvclock = 3;
+
+// The mode that marks a time-namespace page.
+inline constexpr ClockMode kModeTimens = 0x7fffffff;  // 5.7 and later
+inline constexpr ClockMode kModeTimens56 = -1;        // 5.6 only
+
+constexpr bool is_timens(ClockMode mode) noexcept {
+  return mode == kModeTimens || mode == kModeTimens56;
+}
+
+constexpr const char* clock_mode_name(ClockMode mode) noexcept {
+  switch (mode) {
+    case kModeNone:
+      return "none";
+    case kModeTsc:
+      return "tsc";
+    case kModePvclock:
+      return "pvclock";
+    case kModeHvclock:
+      return "hvclock";
+    case kModeTimens:
+    case kModeTimens56:
+      return "timens";
+    default:
+      return "unknown";
+  }
+}
+
+}  // namespace vvarclock::arch

@@ -1,0 +1,168 @@
+// What a stretch of x86-64 code refers to: memory near it, distances between addresses, limits of
+// unsigned comparisons.
+//
+// A linear decode, not a search for byte patterns: a pattern found in the middle of an instruction
+// would be a wrong answer, while an instruction that the decoder does not know merely ends the
+// walk. Addresses are offsets from the start of `image`, so that memory before the image is
+// negative. Promises nothing about code that computes addresses in other ways: it yields less,
+// never something else. Pure; reads nothing outside the image.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "arch/x86/instruction.h"
+
+namespace vvarclock::arch {
+
+enum class CodeRefKind : std::uint8_t {
+  kAddress,  // lea of a RIP-relative address: `value` is the target
+  kMemory,   // a RIP-relative operand that is read or written: `value` is the target
+  kStep,  // a 32-bit constant added to or subtracted from a 64-bit register other than the stack's:
+          // `value` without sign
+  kLimit,  // an unsigned comparison with a constant decides a branch: `value` is the highest number
+           // that passes
+  kLeaves,  // a direct call, jump or branch to outside the stretch: `value` is the target
+};
+
+struct CodeRef {
+  CodeRefKind kind;
+  std::int64_t value;
+};
+
+// Where a stretch ends when its length is not known: after the return or jump that no earlier
+// branch of the stretch passes.
+enum class CodeExtent : std::uint8_t { kWholeStretch, kUntilReturn };
+
+namespace detail {
+
+constexpr bool is_one_byte(const Instruction& i) noexcept { return i.map == OpcodeMap::kOneByte; }
+
+constexpr bool is_branch(const Instruction& i) noexcept {
+  return is_one_byte(i) ? (i.opcode >= 0x70 && i.opcode <= 0x7f) || i.opcode == 0xe8 ||
+                              i.opcode == 0xe9 || i.opcode == 0xeb
+                        : i.map == OpcodeMap::k0f && i.opcode >= 0x80 && i.opcode <= 0x8f;
+}
+
+// Nothing runs on from here to the next instruction.
+constexpr bool is_end(const Instruction& i) noexcept {
+  if (is_one_byte(i)) {
+    return i.opcode == 0xc3 || i.opcode == 0xe9 || i.opcode == 0xeb || i.opcode == 0xcc ||
+           (i.opcode == 0xff && (i.reg & 7U) == 4U);
+  }
+  return i.map == OpcodeMap::k0f && i.opcode == 0x0b;
+}
+
+constexpr bool is_stack(std::uint8_t reg) noexcept {
+  return reg == kRegisterSp || reg == kRegisterBp;
+}
+
+constexpr std::int64_t without_sign(std::int64_t value) noexcept {
+  return value < 0 ? -value : value;
+}
+
+// The constant of a kStep, or 0.
+constexpr std::int64_t step(const Instruction& i) noexcept {
+  if (!i.wide || i.odd || !is_one_byte(i)) {
+    return 0;
+  }
+  const bool add_or_sub = (i.reg & 7U) == 0U || (i.reg & 7U) == 5U;
+  if (i.opcode == 0x81 && i.mod == 3 && add_or_sub && !is_stack(i.rm)) {
+    return without_sign(i.immediate);
+  }
+  if (i.opcode == 0x05 || i.opcode == 0x2d) {  // add and sub to the accumulator
+    return without_sign(i.immediate);
+  }
+  if (i.opcode == 0x8d && i.mod == 2 && !is_stack(i.base)) {
+    return without_sign(i.displacement);
+  }
+  return 0;
+}
+
+// cmp $imm8, %r32
+constexpr bool is_compare(const Instruction& i) noexcept {
+  return is_one_byte(i) && i.opcode == 0x83 && (i.reg & 7U) == 7U && i.mod == 3 && !i.odd;
+}
+
+// The constant of the last comparison, as long as a branch can still belong to it.
+class PendingCompare {
+ public:
+  // The highest number that passes, if `i` is the branch that a comparison with a positive constant
+  // decides; else 0.
+  constexpr std::int64_t take(const Instruction& i) noexcept {
+    if (is_compare(i)) {
+      constant_ = i.immediate;
+      life_ = kLife;
+      return 0;
+    }
+    if (life_ == 0) {
+      return 0;
+    }
+    --life_;
+    if (!is_branch(i) || i.opcode >= 0xe0) {
+      return 0;
+    }
+    life_ = 0;
+    const unsigned condition = i.opcode & 0x0eU;
+    if (constant_ <= 0 || (condition != kBelow && condition != kBelowOrEqual)) {
+      return 0;
+    }
+    return condition == kBelow ? constant_ - 1 : constant_;
+  }
+
+ private:
+  static constexpr unsigned kLife =
+      4;  // instructions: compilers put moves between a comparison and its branch
+  static constexpr unsigned kBelow = 2;
+  static constexpr unsigned kBelowOrEqual = 6;
+  std::int64_t constant_ = 0;
+  unsigned life_ = 0;
+};
+
+}  // namespace detail
+
+// Calls `visit(CodeRef)` for everything that the code from `begin` to `end` refers to, in the order
+// of the code.
+template <class Visit>
+void visit_code_refs(std::span<const std::byte> image, std::size_t begin, std::size_t end,
+                     CodeExtent extent, Visit&& visit) noexcept {
+  detail::PendingCompare compare;
+  std::int64_t furthest = 0;
+  if (end > image.size()) {
+    end = image.size();
+  }
+  for (std::size_t at = begin; at < end;) {
+    const Instruction i = decode(image.subspan(at, end - at));
+    if (i.length == 0) {
+      return;
+    }
+    at += i.length;
+    const auto next = static_cast<std::int64_t>(at);
+    if (i.rip && !i.odd) {
+      const bool address = detail::is_one_byte(i) && i.opcode == 0x8d;
+      visit(CodeRef{address ? CodeRefKind::kAddress : CodeRefKind::kMemory, next + i.displacement});
+    }
+    if (const std::int64_t distance = detail::step(i); distance != 0) {
+      visit(CodeRef{CodeRefKind::kStep, distance});
+    }
+    if (const std::int64_t limit = compare.take(i); limit != 0) {
+      visit(CodeRef{CodeRefKind::kLimit, limit});
+    }
+    if (detail::is_branch(i)) {
+      const std::int64_t target = next + i.immediate;
+      const bool inside =
+          target >= static_cast<std::int64_t>(begin) && target < static_cast<std::int64_t>(end);
+      if (!inside) {
+        visit(CodeRef{CodeRefKind::kLeaves, target});
+      } else if (i.opcode != 0xe8 && target > furthest) {
+        furthest = target;
+      }
+    }
+    if (extent == CodeExtent::kUntilReturn && detail::is_end(i) && next > furthest) {
+      return;
+    }
+  }
+}
+
+}  // namespace vvarclock::arch

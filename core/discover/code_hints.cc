@@ -1,0 +1,184 @@
+// Hints from the code of the clock functions; see code_hints.h. Depends on the image and on the
+// scan of this machine's code.
+#include "core/discover/code_hints.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "arch/x86/code_refs.h"
+
+namespace vvarclock::discover {
+namespace {
+
+using arch::CodeExtent;
+using arch::CodeRef;
+using arch::CodeRefKind;
+
+constexpr std::int64_t kPage = 0x1000;
+// The kernel maps its pages right before the image, 6 at most so far. What points further away is
+// none of them.
+constexpr std::int64_t kWindow = 16 * kPage;
+// A helper whose end is not seen is not followed for ever.
+constexpr std::size_t kLongestHelper = 0x800;
+
+// Sizes of a clock block, in every generation and on every machine.
+constexpr std::array<std::int64_t, 4> kStrides{0xe0, 0xe8, 0xf0, 0xf8};
+// The last clock id of the timekeeping core, and of the auxiliary clocks.
+constexpr std::array<std::int64_t, 2> kHighestIds{15, 23};
+
+template <std::size_t N>
+bool contains(const std::array<std::int64_t, N>& values, std::int64_t value) noexcept {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+// A list that forgets what no longer fits: a missing hint is allowed, a wrong one is not.
+template <std::size_t N>
+class ShortList {
+ public:
+  void add(std::int64_t value) noexcept {
+    if (size_ < N && std::find(begin(), end(), value) == end()) {
+      values_[size_++] = value;
+    }
+  }
+  [[nodiscard]] const std::int64_t* begin() const noexcept { return values_.data(); }
+  [[nodiscard]] const std::int64_t* end() const noexcept { return values_.data() + size_; }
+
+ private:
+  std::array<std::int64_t, N> values_{};
+  std::size_t size_ = 0;
+};
+
+// What one clock function and its helpers refer to.
+struct Findings {
+  ShortList<64> pages;     // targets before the image, in the window
+  ShortList<32> leas;      // those of them whose address is taken
+  ShortList<4> strides;    // constants that may be a stride
+  std::int64_t limit = 0;  // highest clock id
+};
+
+class Scan {
+ public:
+  explicit Scan(const VdsoImage& image) noexcept
+      : image_(image),
+        text_begin_(static_cast<std::size_t>(image.text.data() - image.bytes.data())),
+        text_end_(text_begin_ + image.text.size()) {}
+
+  // `function` and, one level down, what it calls or jumps to: the readers of the hypervisor pages,
+  // and the parts that a compiler has moved out of it.
+  Findings run(const Function& function) const noexcept {
+    Findings findings;
+    if (function.size == 0) {
+      return findings;
+    }
+    ShortList<16> helpers;
+    const auto note = [&](const CodeRef& ref) {
+      if (ref.kind == CodeRefKind::kLeaves) {
+        helpers.add(ref.value);
+      }
+      collect(ref, findings);
+    };
+    arch::visit_code_refs(image_.bytes, function.offset, function.offset + function.size,
+                          CodeExtent::kWholeStretch, note);
+    for (const std::int64_t helper : helpers) {
+      if (helper < static_cast<std::int64_t>(text_begin_) ||
+          helper >= static_cast<std::int64_t>(text_end_)) {
+        continue;
+      }
+      const auto begin = static_cast<std::size_t>(helper);
+      arch::visit_code_refs(image_.bytes, begin, std::min(text_end_, begin + kLongestHelper),
+                            CodeExtent::kUntilReturn,
+                            [&](const CodeRef& ref) { collect(ref, findings); });
+    }
+    return findings;
+  }
+
+ private:
+  static void collect(const CodeRef& ref, Findings& findings) noexcept {
+    switch (ref.kind) {
+      case CodeRefKind::kAddress:
+      case CodeRefKind::kMemory:
+        if (ref.value < 0 && ref.value >= -kWindow) {
+          findings.pages.add(ref.value);
+          if (ref.kind == CodeRefKind::kAddress) {
+            findings.leas.add(ref.value);
+          }
+        }
+        break;
+      case CodeRefKind::kStep:
+        if (contains(kStrides, ref.value)) {
+          findings.strides.add(ref.value);
+        }
+        break;
+      case CodeRefKind::kLimit:
+        if (contains(kHighestIds, ref.value)) {
+          findings.limit = std::max(findings.limit, ref.value);
+        }
+        break;
+      case CodeRefKind::kLeaves:
+        break;
+    }
+  }
+
+  const VdsoImage& image_;
+  std::size_t text_begin_;
+  std::size_t text_end_;
+};
+
+std::int64_t lowest(const Findings& findings, std::int64_t so_far) noexcept {
+  for (const std::int64_t page : findings.pages) {
+    so_far = std::min(so_far, page);
+  }
+  return so_far;
+}
+
+// Of the function that chooses between the clock blocks. Also where the address of the second block
+// is taken directly, in the data page or in the namespace page, which has the same offset within
+// its page. 0 when two candidates disagree.
+std::int64_t stride(const Findings& findings, std::int64_t data) noexcept {
+  ShortList<4> candidates = findings.strides;
+  for (const std::int64_t address : findings.leas) {
+    const std::int64_t distance = (address - data) % kPage;
+    if (address > data && contains(kStrides, distance)) {
+      candidates.add(distance);
+    }
+  }
+  return candidates.end() - candidates.begin() == 1 ? *candidates.begin() : 0;
+}
+
+}  // namespace
+
+CodeHints scan_code(const VdsoImage& image) noexcept {
+  const Scan scan(image);
+  const Findings gettime = scan.run(image.clock_gettime);
+  const Findings getres = scan.run(image.clock_getres);
+  std::int64_t data = lowest(gettime, 0);
+  data = lowest(getres, data);
+  data = lowest(scan.run(image.gettimeofday), data);
+  data = lowest(scan.run(image.time), data);
+
+  CodeHints hints;
+  hints.data = static_cast<std::int32_t>(data);
+  if (data != 0) {
+    // In the other functions the same constants are offsets within a block.
+    hints.stride = static_cast<std::uint16_t>(stride(gettime, data));
+  }
+  hints.highest_id = static_cast<std::uint8_t>(std::max(gettime.limit, getres.limit));
+  return hints;
+}
+
+HintVerdict judge(const CodeHints& hints, const vvar::Layout& layout) noexcept {
+  if (hints.data != 0 && hints.data != layout.data) {
+    return HintVerdict::kOtherData;
+  }
+  if (hints.stride != 0 && hints.stride != vvar::block_layout(layout.block).stride) {
+    return HintVerdict::kOtherStride;
+  }
+  if (hints.highest_id != 0 && hints.highest_id != layout.highest_id) {
+    return HintVerdict::kOtherIds;
+  }
+  return hints.data != 0 && hints.stride != 0 && hints.highest_id != 0 ? HintVerdict::kConfirms
+                                                                       : HintVerdict::kSilent;
+}
+
+}  // namespace vvarclock::discover

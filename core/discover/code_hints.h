@@ -1,0 +1,35 @@
+// What the code of a vDSO says about the page that it reads: which pages, how far apart the clock
+// blocks, which clock ids.
+//
+// From the PC-relative references and the constants of the clock functions (arch/<cpu>/code_refs.h
+// finds them). A compiler may fold any of this away, so every hint may be absent; what is there
+// must not contradict a layout.
+#pragma once
+
+#include <cstdint>
+
+#include "core/discover/vdso_image.h"
+#include "core/vvar/layout.h"
+
+namespace vvarclock::discover {
+
+struct CodeHints {
+  std::int32_t data =
+      0;  // lowest page reference of the clock functions, bytes from the image; 0 = none
+  std::uint16_t stride = 0;     // distance of the second clock block; 0 = not seen
+  std::uint8_t highest_id = 0;  // the limit that the clock id is compared against; 0 = not seen
+};
+
+CodeHints scan_code(const VdsoImage& image) noexcept;
+
+enum class HintVerdict : std::uint8_t {
+  kConfirms,     // every hint is there and agrees
+  kSilent,       // nothing contradicts, something is missing
+  kOtherData,    // the code reads another data page
+  kOtherStride,  // the code's second block is elsewhere
+  kOtherIds,     // the code knows other clock ids
+};
+
+HintVerdict judge(const CodeHints& hints, const vvar::Layout& layout) noexcept;
+
+}  // namespace vvarclock::discover

@@ -1,0 +1,74 @@
+// The words for reports: what discovery came to, and which test refused a layout.
+#include "core/discover/discovery.h"
+#include "core/discover/layout_probe.h"
+
+namespace vvarclock::discover {
+
+const char* describe(Outcome outcome) noexcept {
+  switch (outcome) {
+    case Outcome::kBound:
+      return "the vvar page is in use";
+    case Outcome::kNoVdso:
+      return "the kernel gave this process no vDSO";
+    case Outcome::kUnreadable:
+      return "the vDSO cannot be read";
+    case Outcome::kBadImage:
+      return "the vDSO is not an image that can be used";
+    case Outcome::kNoLayout:
+      return "no known layout fits the vvar page";
+  }
+  return "?";
+}
+
+namespace {
+
+struct TestText {
+  ProbeTest test;
+  const char* text;
+};
+
+constexpr TestText kTestTexts[] = {
+    {ProbeTest::kPassed, "passed"},
+    {ProbeTest::kCodeData, "the vDSO's code reads another data page"},
+    {ProbeTest::kCodeStride, "the vDSO's code has another distance between the clock blocks"},
+    {ProbeTest::kCodeIds, "the vDSO's code knows other clock ids"},
+    {ProbeTest::kCodeSilent, "clock mode none, and the vDSO's code does not confirm the layout"},
+    {ProbeTest::kDataUnreadable, "the data page cannot be read"},
+    {ProbeTest::kTimensUnreadable, "a time-namespace page without a readable real page"},
+    {ProbeTest::kTimensPage, "a time-namespace mark on a page that is none"},
+    {ProbeTest::kSeqOdd, "the sequence count stays odd"},
+    {ProbeTest::kUnstable, "the page does not hold still"},
+    {ProbeTest::kClockMode, "not a clock mode"},
+    {ProbeTest::kMask, "the mask is not all ones"},
+    {ProbeTest::kShift, "the shift is out of range"},
+    {ProbeTest::kMult, "the kernel cannot have chosen this raw mult and shift"},
+    {ProbeTest::kMaxCycles, "max_cycles does not follow from mult"},
+    {ProbeTest::kBlocksDisagree, "the two clock blocks disagree"},
+    {ProbeTest::kRawMult, "mult is too far from the raw mult"},
+    {ProbeTest::kCounterAge, "cycle_last is not a recent count"},
+    {ProbeTest::kNsecRange, "a base has more than a second of nanoseconds"},
+    {ProbeTest::kCoarseRange, "a coarse clock is empty or has too many nanoseconds"},
+    {ProbeTest::kTai, "the TAI base does not belong to the REALTIME base"},
+    {ProbeTest::kWallToMonotonic,
+     "REALTIME and MONOTONIC are apart differently in fine and coarse clocks"},
+    {ProbeTest::kBoottime, "BOOTTIME is behind MONOTONIC"},
+    {ProbeTest::kZeroSlots, "an unused slot is in use"},
+    {ProbeTest::kCoarseBase, "the coarse clock is far from the fine one's base"},
+    {ProbeTest::kResolution, "the resolution is not what clock_getres says"},
+    {ProbeTest::kTimezone, "the time zone is not what gettimeofday says"},
+    {ProbeTest::kCounterPage, "the hypervisor page that the clock mode names cannot be read"},
+    {ProbeTest::kAgreement, "a reading was not between two system calls"},
+};
+
+}  // namespace
+
+const char* describe(ProbeTest test) noexcept {
+  for (const TestText& row : kTestTexts) {
+    if (row.test == test) {
+      return row.text;
+    }
+  }
+  return "?";
+}
+
+}  // namespace vvarclock::discover

@@ -1,0 +1,45 @@
+// From the start of the vDSO to a binding, or to the reason why there is none.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/discover/code_hints.h"
+#include "core/discover/kernel.h"
+#include "core/discover/layout_probe.h"
+#include "core/discover/vdso_image.h"
+
+namespace vvarclock::discover {
+
+enum class Outcome : std::uint8_t {
+  kBound,       // a layout is believed
+  kNoVdso,      // the auxiliary vector names none (valgrind, qemu-user, vdso=0)
+  kUnreadable,  // what it names cannot be read
+  kBadImage,    // see image_error
+  kNoLayout,    // every known layout was refused: see refusals
+};
+
+const char* describe(Outcome outcome) noexcept;
+
+struct Discovery {
+  Outcome outcome = Outcome::kNoVdso;
+  ImageError image_error = ImageError::kNone;
+  VdsoImage image;  // image.bytes.data() is the vDSO's address
+  CodeHints hints;
+  const vvar::Layout* layout = nullptr;  // the believed one
+  bool confirmed_by_code =
+      false;  // every hint was there and agreed; else the declared offsets led to it
+  vvar::Binding binding;
+  std::array<Refusal, vvar::kLayouts.size()> refusals{};
+  std::size_t refusal_count = 0;
+};
+
+// The address that the auxiliary vector gives (AT_SYSINFO_EHDR), or null.
+const std::byte* vdso_address() noexcept;
+
+// Looks for a layout to believe. Candidates that the code names come first. Never faults, leaves no
+// descriptor, reads no file. Allocates through libelf; errno may change.
+Discovery discover(const Kernel& kernel, const std::byte* vdso, Effort effort) noexcept;
+
+}  // namespace vvarclock::discover

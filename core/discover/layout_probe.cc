@@ -1,0 +1,171 @@
+#include "core/discover/layout_probe.h"
+
+#include "core/discover/agreement.h"
+#include "core/discover/invariants.h"
+#include "core/discover/page_copy.h"
+
+namespace vvarclock::discover {
+namespace {
+
+using arch::load;
+
+// A readable span: its first and its last eight bytes. No span here crosses more than one page
+// boundary.
+bool span_readable(const Kernel& kernel, const std::byte* start, std::size_t size) noexcept {
+  return kernel.readable(start) && kernel.readable(start + size - sizeof(std::uint64_t));
+}
+
+ProbeTest from_hints(HintVerdict verdict) noexcept {
+  switch (verdict) {
+    case HintVerdict::kOtherData:
+      return ProbeTest::kCodeData;
+    case HintVerdict::kOtherStride:
+      return ProbeTest::kCodeStride;
+    case HintVerdict::kOtherIds:
+      return ProbeTest::kCodeIds;
+    case HintVerdict::kConfirms:
+    case HintVerdict::kSilent:
+      break;
+  }
+  return ProbeTest::kPassed;
+}
+
+// A time-namespace page: both blocks marked alike, no cycles, and offsets whose nanoseconds are
+// nanoseconds.
+bool is_timens_page(const std::byte* data, const vvar::BlockLayout& layout) noexcept {
+  for (const std::byte* block : {data, data + layout.stride}) {
+    if (!vvar::SeqMode::begin(block + layout.seq).marks_timens() ||
+        load<std::uint64_t>(block, layout.cycle_last) != 0 ||
+        load<std::uint32_t>(block, layout.mult) != 0 ||
+        load<std::uint32_t>(block, layout.shift) != 0) {
+      return false;
+    }
+    for (vvar::ClockId id = 0; id < vvar::kBasetimeSlots; ++id) {
+      if (load<std::uint64_t>(block, layout.nsec(id)) >= vvar::kNsPerSec) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// The page that holds the real data: behind a time-namespace page where there is one.
+Finding find_real_data(const Kernel& kernel, const vvar::Layout& layout,
+                       const vvar::Binding& binding, const std::byte*& real) noexcept {
+  const vvar::BlockLayout& block = vvar::block_layout(layout.block);
+  if (!span_readable(kernel, binding.data, layout.size)) {
+    return {ProbeTest::kDataUnreadable};
+  }
+  real = binding.data;
+  if (!vvar::SeqMode::begin(binding.data + block.seq).marks_timens()) {
+    return {};
+  }
+  if (!is_timens_page(binding.data, block)) {
+    return {ProbeTest::kTimensPage};
+  }
+  real = binding.timens_data;
+  if (real == nullptr || !span_readable(kernel, real, layout.size)) {
+    return {ProbeTest::kTimensUnreadable};
+  }
+  return {};
+}
+
+bool ask_surroundings(const Kernel& kernel, Surroundings& around) noexcept {
+  timespec fine{};
+  timespec coarse{};
+  if (kernel.clock_getres(CLOCK_MONOTONIC, &fine) != 0 ||
+      kernel.clock_getres(CLOCK_MONOTONIC_COARSE, &coarse) != 0 ||
+      kernel.timezone(around.timezone) != 0) {
+    return false;
+  }
+  around.resolution_ns = static_cast<std::uint32_t>(fine.tv_nsec);
+  around.coarse_resolution = static_cast<std::uint32_t>(coarse.tv_nsec);
+  return true;
+}
+
+Finding check_counter_page(const Kernel& kernel, arch::ClockMode mode,
+                           const vvar::Binding& binding) noexcept {
+  const std::byte* const page = mode == arch::kModePvclock   ? binding.counters.pvclock
+                                : mode == arch::kModeHvclock ? binding.counters.hvclock
+                                                             : binding.data;
+  return page != nullptr && kernel.readable(page) ? Finding{} : Finding{ProbeTest::kCounterPage};
+}
+
+Finding check_bytes(const Probe& probe, const vvar::Layout& layout, const vvar::Binding& binding,
+                    const std::byte* real, Surroundings& around) noexcept {
+  PageCopy copy{};
+  switch (copy_page(real, layout, copy)) {
+    case CopyResult::kSeqOdd:
+      return {ProbeTest::kSeqOdd};
+    case CopyResult::kUnstable:
+      return {ProbeTest::kUnstable};
+    case CopyResult::kDone:
+      break;
+  }
+  const arch::ClockMode mode = copy.blocks[0].mode;
+  if (mode < arch::kModeNone || mode > arch::kModeHvclock) {
+    return {ProbeTest::kClockMode, static_cast<std::uint32_t>(mode)};
+  }
+  if (mode == arch::kModeTsc && probe.kernel->counter != nullptr) {
+    around.counter = probe.kernel->counter();
+    around.counter_known = true;
+  }
+  if (const Finding found = check_any_mode(copy, around); found.test != ProbeTest::kPassed) {
+    return found;
+  }
+  if (mode == arch::kModeNone) {
+    return judge(probe.hints, layout) == HintVerdict::kConfirms ? Finding{}
+                                                                : Finding{ProbeTest::kCodeSilent};
+  }
+  if (const Finding found = check_counting(copy, vvar::block_layout(layout.block), around);
+      found.test != ProbeTest::kPassed) {
+    return found;
+  }
+  return check_counter_page(*probe.kernel, mode, binding);
+}
+
+const std::byte* page_at(const std::byte* image, std::int32_t offset) noexcept {
+  return offset == vvar::kNoPage ? nullptr : image + offset;
+}
+
+Refusal refuse(const vvar::Layout& layout, const Finding& found) noexcept {
+  return {&layout, found.test, found.clock, found.value};
+}
+
+}  // namespace
+
+Refusal probe_layout(const Probe& probe, const vvar::Layout& layout,
+                     vvar::Binding& binding) noexcept {
+  if (const ProbeTest test = from_hints(judge(probe.hints, layout)); test != ProbeTest::kPassed) {
+    return refuse(layout, {test});
+  }
+  vvar::Binding candidate;
+  candidate.data = page_at(probe.image, layout.data);
+  candidate.timens_data = page_at(probe.image, layout.timens);
+  candidate.counters = {page_at(probe.image, layout.pvclock), page_at(probe.image, layout.hvclock)};
+  candidate.timezone = layout.timezone;
+  candidate.hrtimer_res = layout.hrtimer_res;
+
+  const std::byte* real = nullptr;
+  if (const Finding found = find_real_data(*probe.kernel, layout, candidate, real);
+      found.test != ProbeTest::kPassed) {
+    return refuse(layout, found);
+  }
+  Surroundings around;
+  if (!ask_surroundings(*probe.kernel, around)) {
+    return refuse(layout, {ProbeTest::kResolution});
+  }
+  if (const Finding found = check_bytes(probe, layout, candidate, real, around);
+      found.test != ProbeTest::kPassed) {
+    return refuse(layout, found);
+  }
+  candidate.coarse_resolution = around.coarse_resolution;
+  if (const Finding found = check_agreement(*probe.kernel, layout, candidate, real, probe.effort);
+      found.test != ProbeTest::kPassed) {
+    return refuse(layout, found);
+  }
+  binding = candidate;
+  return refuse(layout, {});
+}
+
+}  // namespace vvarclock::discover

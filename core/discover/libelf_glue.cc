@@ -1,0 +1,53 @@
+// What a static libelf needs beside itself, so that the library needs libc alone and runs on an old
+// one. Only part of the build when libelf is linked in; all of it is hidden.
+//
+// First, libelf's error state. Its own keeps the last error in a thread-local variable, which a
+// preloaded library must not have (and which its archive cannot put into a shared object). We never
+// ask libelf for its last error: none is kept. These definitions must be seen before the archive's:
+// the build asks for the first of them by name.
+//
+// Then, names that libelf's code for files refers to and that came late to glibc. Nothing here
+// opens files, so they are not called; they do the right thing all the same.
+#include <errno.h>
+#include <libelf.h>
+#include <sys/stat.h>
+
+#include "arch/x86/raw_syscall.h"
+
+extern "C" {
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are libelf's and glibc's
+
+void __libelf_seterrno(int /*error*/) {}
+int elf_errno(void) { return 0; }
+const char* elf_errmsg(int /*error*/) { return "unknown"; }
+
+// The names of functions below are given by hand: headers may redirect them (large files, new C).
+
+// Symbols of their own since glibc 2.33. On 64-bit machines both are one.
+int glue_fstat(int descriptor, struct stat* out) noexcept asm("fstat");
+int glue_fstat64(int descriptor, struct stat* out) noexcept asm("fstat64");
+
+int glue_fstat(int descriptor, struct stat* out) noexcept {
+  const long result =
+      vvarclock::arch::raw_syscall(SYS_fstat, descriptor, reinterpret_cast<long>(out));
+  if (result < 0) {
+    errno = static_cast<int>(-result);
+    return -1;
+  }
+  return 0;
+}
+
+int glue_fstat64(int descriptor, struct stat* out) noexcept { return glue_fstat(descriptor, out); }
+
+// glibc 2.38 renamed strtol for callers compiled as new C; binary literals are the difference.
+long glue_old_strtol(const char* text, char** end, int base) noexcept asm("strtol");
+long glue_new_strtol(const char* text, char** end, int base) noexcept asm("__isoc23_strtol");
+
+long glue_new_strtol(const char* text, char** end, int base) noexcept {
+  return glue_old_strtol(text, end, base);
+}
+
+// NOLINTEND(bugprone-reserved-identifier)
+
+}  // extern "C"

@@ -1,0 +1,41 @@
+// A copy of both clock blocks that holds still, for the tests that look at bytes.
+//
+// Depends on core/vvar. Not for the call path.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/vvar/layout.h"
+#include "core/vvar/read_clock.h"
+
+namespace vvarclock::discover {
+
+struct BlockCopy {
+  std::uint32_t seq;
+  arch::ClockMode mode;
+  std::uint64_t cycle_last;
+  std::uint64_t max_cycles;  // 0 where the block has no such field
+  std::uint64_t mask;
+  std::uint32_t mult;
+  std::uint32_t shift;
+  std::array<vvar::SecNsec, vvar::kBasetimeSlots> basetime;
+};
+
+struct PageCopy {
+  std::array<BlockCopy, 2> blocks;  // 0: every clock but RAW; 1: RAW
+  vvar::Timezone timezone;
+  std::uint32_t hrtimer_res;
+};
+
+enum class CopyResult : std::uint8_t {
+  kDone,
+  kSeqOdd,    // a writer is at work for ever
+  kUnstable,  // it changed under every attempt
+};
+
+// Copies from `data`, block 0 of the layout. All of layout.size must be readable.
+CopyResult copy_page(const std::byte* data, const vvar::Layout& layout, PageCopy& copy) noexcept;
+
+}  // namespace vvarclock::discover

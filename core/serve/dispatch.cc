@@ -1,0 +1,183 @@
+// The page readers behind the exported names: one instantiation per block kind and counter.
+#include "core/serve/dispatch.h"
+
+#include <sys/mman.h>
+
+#include "arch/x86/rdtsc.h"
+#include "core/vvar/read_clock.h"
+
+namespace vvarclock::serve {
+
+constinit Dispatch dispatch;
+
+static_assert(sizeof(Dispatch) == 4096, "the table has a page of its own");
+static_assert(offsetof(Dispatch, clock_getres) + sizeof(void*) <= 128,
+              "what calls read is on the first 128 bytes");
+
+namespace {
+
+using vvar::Attempt;
+using vvar::BlockLayout;
+using vvar::ClockId;
+using vvar::SecNsec;
+
+void store(timespec* out, const SecNsec& time) noexcept {
+  out->tv_sec = static_cast<time_t>(time.sec);
+  out->tv_nsec = static_cast<long>(time.nsec);
+}
+
+void store(timeval* out, const SecNsec& time) noexcept {
+  out->tv_sec = static_cast<time_t>(time.sec);
+  out->tv_usec = static_cast<suseconds_t>(static_cast<std::uint32_t>(time.nsec) / 1000);
+}
+
+// The usual case: one attempt in a straight line.
+template <const BlockLayout& B, arch::Counter C>
+[[gnu::always_inline]] inline bool read_at_once(ClockId id, SecNsec& time) noexcept {
+  const vvar::Binding& binding = dispatch.binding;
+  return vvar::read_clock_once<B, C>(binding.data, binding.counters, id, time) == Attempt::kDone;
+}
+
+// The rest of clock_gettime: a writer at work, time namespaces, large deltas, and every id and mode
+// that is the kernel's.
+template <const BlockLayout& B, arch::Counter C>
+[[gnu::noinline, gnu::cold]] int rest_of_clock_gettime(clockid_t id, timespec* out) noexcept {
+  SecNsec time{};
+  if (vvar::read_clock<B, C>(dispatch.binding, static_cast<ClockId>(id), time)) {
+    store(out, time);
+    return 0;
+  }
+  return fallback::clock_gettime(id, out);
+}
+
+template <const BlockLayout& B, arch::Counter C>
+int clock_gettime(clockid_t id, timespec* out) noexcept {
+  SecNsec time;
+  if (read_at_once<B, C>(static_cast<ClockId>(id), time)) [[likely]] {
+    store(out, time);
+    return 0;
+  }
+  return rest_of_clock_gettime<B, C>(id, out);
+}
+
+template <const BlockLayout& B, arch::Counter C>
+[[gnu::noinline, gnu::cold]] int rest_of_gettimeofday(timeval* out, void* zone) noexcept {
+  SecNsec time{};
+  if (out != nullptr) {
+    if (!vvar::read_clock<B, C>(dispatch.binding, vvar::kRealtime, time)) {
+      return fallback::gettimeofday(out, zone);
+    }
+    store(out, time);
+  }
+  if (zone != nullptr) {
+    vvar::Timezone found{};
+    if (!vvar::read_timezone<B>(dispatch.binding, found)) {
+      return fallback::gettimeofday(nullptr, zone);
+    }
+    struct timezone* const target = static_cast<struct timezone*>(zone);
+    target->tz_minuteswest = found.minutes_west;
+    target->tz_dsttime = found.dst_type;
+  }
+  return 0;
+}
+
+template <const BlockLayout& B, arch::Counter C>
+int gettimeofday(timeval* out, void* zone) noexcept {
+  SecNsec time;
+  if (out != nullptr && zone == nullptr && read_at_once<B, C>(vvar::kRealtime, time)) [[likely]] {
+    store(out, time);
+    return 0;
+  }
+  return rest_of_gettimeofday<B, C>(out, zone);
+}
+
+template <const BlockLayout& B>
+time_t time(time_t* out) noexcept {
+  std::uint64_t sec;
+  if (!vvar::read_time<B>(dispatch.binding, sec)) [[unlikely]] {
+    return fallback::time(out);
+  }
+  if (out != nullptr) {
+    *out = static_cast<time_t>(sec);
+  }
+  return static_cast<time_t>(sec);
+}
+
+template <const BlockLayout& B, arch::Counter C>
+[[gnu::noinline, gnu::cold]] int rest_of_timespec_get(timespec* out, int base) noexcept {
+  const clockid_t id = fallback::clock_of_base(base);
+  return id >= 0 && rest_of_clock_gettime<B, C>(id, out) == 0 ? base : 0;
+}
+
+template <const BlockLayout& B, arch::Counter C>
+int timespec_get(timespec* out, int base) noexcept {
+  SecNsec time;
+  if (base == TIME_UTC && read_at_once<B, C>(vvar::kRealtime, time)) [[likely]] {
+    store(out, time);
+    return base;
+  }
+  return rest_of_timespec_get<B, C>(out, base);
+}
+
+template <const BlockLayout& B>
+int clock_getres(clockid_t id, timespec* out) noexcept {
+  std::uint32_t ns;
+  if (!vvar::read_resolution<B>(dispatch.binding, static_cast<ClockId>(id), ns)) [[unlikely]] {
+    return fallback::clock_getres(id, out);
+  }
+  if (out != nullptr) {
+    store(out, {0, ns});
+  }
+  return 0;
+}
+
+template <const BlockLayout& B, arch::Counter C>
+constexpr Functions functions() noexcept {
+  return {&clock_gettime<B, C>, &gettimeofday<B, C>, &time<B>, &timespec_get<B, C>,
+          &clock_getres<B>};
+}
+
+template <const BlockLayout& B>
+Functions functions(arch::Ordering ordering, bool counter_allowed) noexcept {
+  if (!counter_allowed) {
+    return functions<B, arch::ForbiddenCounter>();
+  }
+  switch (ordering) {
+    case arch::Ordering::kUnordered:
+      return functions<B, arch::UnorderedTsc>();
+    case arch::Ordering::kRdtscp:
+      return functions<B, arch::RdtscpTsc>();
+    case arch::Ordering::kLfence:
+      break;
+  }
+  return functions<B, arch::LfenceTsc>();
+}
+
+}  // namespace
+
+Functions page_readers(vvar::BlockKind kind, arch::Ordering ordering,
+                       bool counter_allowed) noexcept {
+  switch (kind) {
+    case vvar::BlockKind::kD:
+      return functions<vvar::kBlockD>(ordering, counter_allowed);
+    case vvar::BlockKind::kDm:
+      return functions<vvar::kBlockDm>(ordering, counter_allowed);
+    case vvar::BlockKind::kV:
+      break;
+  }
+  return functions<vvar::kBlockV>(ordering, counter_allowed);
+}
+
+void attach(const vvar::Binding& binding, const Functions& functions) noexcept {
+  dispatch.binding = binding;
+  // The binding is complete before any reader can be called: release here, acquire at the call.
+  dispatch.clock_gettime.store(functions.clock_gettime, std::memory_order_release);
+  dispatch.gettimeofday.store(functions.gettimeofday, std::memory_order_release);
+  dispatch.time.store(functions.time, std::memory_order_release);
+  dispatch.timespec_get.store(functions.timespec_get, std::memory_order_release);
+  dispatch.clock_getres.store(functions.clock_getres, std::memory_order_release);
+  ::mprotect(&dispatch, sizeof(dispatch),
+             PROT_READ);  // a stray write in the host cannot bend its clocks; failing is harmless
+}
+
+}  // namespace vvarclock::serve

@@ -1,0 +1,35 @@
+// The pages of a believed layout and what they hold at this moment, for showing; nothing here
+// decides anything.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/discover/discovery.h"
+
+namespace vvarclock::doctor {
+
+struct PageValue {
+  const char* key;
+  std::int64_t number;
+};
+
+struct Page {
+  const char* name;
+  const std::byte* address;
+  std::int64_t from_vdso;  // bytes
+  bool readable;
+  std::vector<PageValue> values;
+};
+
+// Nothing for a discovery that is not bound. `readable`: see discover::Kernel.
+std::vector<Page> look_at_pages(const discover::Discovery& found,
+                                bool (*readable)(const std::byte*) noexcept);
+
+// The rate of the time-stamp counter in Hz that a scale implies; 0: the scale is 0.
+std::int64_t tsc_hz_of_mult(std::uint32_t mult, std::uint32_t shift);
+std::int64_t tsc_hz_of_pvclock(std::uint32_t tsc_to_system_mul, int tsc_shift);
+std::int64_t tsc_hz_of_hvclock(std::uint64_t tsc_scale);
+
+}  // namespace vvarclock::doctor

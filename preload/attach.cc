@@ -1,0 +1,74 @@
+// The one moment of attaching: options -> discovery -> dispatch. Never fails the host.
+//
+// Runs as a constructor, while other libraries may already have called the clocks and other threads
+// may run. Whatever goes wrong leaves the table as it was, answering by system call. errno,
+// descriptors, signals and the environment stay as they are; nothing is printed unless asked, or
+// unless an option has a value that we do not know.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "arch/x86/cpu.h"
+#include "core/discover/discovery.h"
+#include "core/serve/dispatch.h"
+#include "core/serve/message.h"
+#include "core/serve/options.h"
+#include "core/serve/report.h"
+
+namespace vvarclock {
+namespace {
+
+// Null in a set-user-ID program: its caller has no say there.
+const char* environment(const char* variable) noexcept { return ::secure_getenv(variable); }
+
+void say_bad_values(const serve::Options& options) noexcept {
+  for (std::size_t i = 0; i < options.bad_count; ++i) {
+    const serve::BadValue& bad = options.bad[i];
+    serve::TextBuffer<256> text;
+    text << bad.variable << ": unknown value ";
+    text.quoted(bad.value) << ", taking " << bad.taken;
+    serve::say(text.view());
+  }
+}
+
+void say_denied_wishes(const serve::Options& options, const discover::Discovery& found,
+                       bool has_rdtscp) noexcept {
+  if (options.order == serve::OrderChoice::kRdtscp && !has_rdtscp) {
+    serve::say("VVARCLOCK_ORDER: this CPU does not offer rdtscp, taking lfence");
+  }
+  if (options.source == serve::Source::kVvar && found.outcome != discover::Outcome::kBound) {
+    serve::TextBuffer<256> text;
+    text << "VVARCLOCK_SOURCE=vvar: " << describe(found.outcome) << ", taking the system call";
+    serve::say(text.view());
+  }
+}
+
+void start() noexcept {
+  const serve::Options options = serve::parse_options(&environment);
+  say_bad_values(options);
+  const bool has_rdtscp = arch::has_rdtscp();
+  const bool counter_allowed = discover::counter_allowed();
+  const arch::Ordering ordering = serve::resolve(options.order, has_rdtscp);
+  if (!options.on) {
+    serve::write_report({nullptr, &options, ordering, counter_allowed, false}, options);
+    return;
+  }
+  const discover::Discovery found = discover::discover(
+      discover::host_kernel(counter_allowed), discover::vdso_address(), discover::kAttachEffort);
+  say_denied_wishes(options, found, has_rdtscp);
+  const bool attached =
+      found.outcome == discover::Outcome::kBound && options.source != serve::Source::kSyscall;
+  if (attached) {
+    serve::attach(found.binding,
+                  serve::page_readers(found.layout->block, ordering, counter_allowed));
+  }
+  serve::write_report({&found, &options, ordering, counter_allowed, attached}, options);
+}
+
+[[gnu::constructor]] void attach_at_load() noexcept {
+  const int kept = errno;
+  start();
+  errno = kept;
+}
+
+}  // namespace
+}  // namespace vvarclock

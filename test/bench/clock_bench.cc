@@ -1,0 +1,177 @@
+// ns per call, from one interleaved run: libc without us, the vDSO called directly, our readers in
+// every order, the preloaded library when it is there, and the bare counter. Once as this machine
+// is, once over a page in clock mode tsc.
+//
+// Usage: clock_bench [rounds]. Figures are medians with the middle half of the samples; "!" marks
+// unsteady ones.
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "arch/x86/cpu.h"
+#include "core/serve/dispatch.h"
+#include "doctor/calls.h"
+#include "doctor/library.h"
+#include "doctor/measure.h"
+#include "doctor/prices.h"
+#include "test/bench/simulated_tsc.h"
+
+namespace vvarclock::bench {
+namespace {
+
+using doctor::Call;
+using doctor::Figure;
+using doctor::Subject;
+using doctor::Way;
+
+// A way to make the calls, and what must be in place before a batch of them.
+struct Column {
+  std::string name;
+  Way way;
+  std::function<void()> prepare;
+};
+
+// The readers read the process's one binding, so each batch puts its own there.
+Column readers(const char* name, const discover::Discovery& found, const vvar::Binding& binding,
+               arch::Ordering ordering) {
+  return {name, doctor::reader_way(serve::page_readers(found.layout->block, ordering, true)),
+          [binding] { serve::dispatch.binding = binding; }};
+}
+
+std::vector<Column> columns_as_is(const discover::Discovery& found) {
+  std::vector<Column> columns{{"libc", doctor::libc_way(), [] {}},
+                              {"vDSO", doctor::vdso_way(found.image), [] {}}};
+  columns.push_back(readers("lfence", found, found.binding, arch::Ordering::kLfence));
+  if (arch::has_rdtscp()) {
+    columns.push_back(readers("rdtscp", found, found.binding, arch::Ordering::kRdtscp));
+  }
+  columns.push_back(readers("unordered", found, found.binding, arch::Ordering::kUnordered));
+  if (doctor::find_library().first) {
+    columns.push_back({"preloaded", doctor::program_way(), [] {}});
+  }
+  return columns;
+}
+
+std::vector<Column> columns_simulated(const discover::Discovery& found,
+                                      const SimulatedTsc& simulated) {
+  std::vector<Column> columns{{"vDSO", doctor::vdso_way(simulated.image()), [] {}}};
+  columns.push_back(readers("lfence", found, simulated.binding(), arch::Ordering::kLfence));
+  if (arch::has_rdtscp()) {
+    columns.push_back(readers("rdtscp", found, simulated.binding(), arch::Ordering::kRdtscp));
+  }
+  columns.push_back(readers("unordered", found, simulated.binding(), arch::Ordering::kUnordered));
+  for (Column& column : columns) {
+    column.prepare = [&simulated, prepare = column.prepare] {
+      prepare();
+      simulated.tick();
+    };
+  }
+  return columns;
+}
+
+void add_subjects(std::vector<Subject>& subjects, const std::vector<Column>& columns) {
+  for (const Call& call : doctor::kCalls) {
+    for (const Column& column : columns) {
+      subjects.push_back({call.name, [prepare = column.prepare,
+                                      run = doctor::repeated(column.way, call)](auto calls) {
+                            prepare();
+                            run(calls);
+                          }});
+    }
+  }
+}
+
+void print_cell(const Figure& figure, const Figure& first) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.1f (%.1f-%.1f)%c x%.2f", figure.median, figure.low,
+                figure.high, is_unsteady(figure) ? '!' : ' ', first.median / figure.median);
+  std::printf("%26s", text.data());
+}
+
+// Figures of one group of columns, row by row; x = how many times faster than the first column.
+void print_group(const char* title, const std::vector<Column>& columns, const Figure* figures) {
+  std::printf("\n%s\n%-24s", title, "");
+  for (const Column& column : columns) {
+    std::printf("%26s", column.name.c_str());
+  }
+  std::printf("\n");
+  for (const Call& call : doctor::kCalls) {
+    std::printf("%-24s", call.name);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      print_cell(figures[i], figures[0]);
+    }
+    figures += columns.size();
+    std::printf("\n");
+  }
+}
+
+bool all_present(const std::vector<Column>& columns) {
+  for (const Column& column : columns) {
+    for (const Call& call : doctor::kCalls) {
+      if (!has(column.way, call)) {
+        std::fprintf(stderr, "clock_bench: %s has no %s\n", column.name.c_str(), call.name);
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+int run(std::uint32_t rounds) {
+  const bool counter_allowed = discover::counter_allowed();
+  const discover::Discovery found = discover::discover(
+      discover::host_kernel(counter_allowed), discover::vdso_address(), discover::kDiagnosisEffort);
+  if (found.outcome != discover::Outcome::kBound || !counter_allowed) {
+    std::fprintf(stderr, "clock_bench: nothing to measure: %s\n", describe(found.outcome));
+    return 1;
+  }
+  const SimulatedTsc simulated(found);
+  const std::vector<Column> as_is = columns_as_is(found);
+  const std::vector<Column> in_tsc =
+      simulated.ready() ? columns_simulated(found, simulated) : std::vector<Column>{};
+  if (!all_present(as_is) || !all_present(in_tsc)) {
+    return 1;
+  }
+  std::vector<Subject> subjects;
+  add_subjects(subjects, as_is);
+  add_subjects(subjects, in_tsc);
+  for (Subject& counter : doctor::counter_subjects(arch::has_rdtscp())) {
+    subjects.push_back(std::move(counter));
+  }
+  const auto now = doctor::measuring_clock(doctor::vdso_way(found.image), counter_allowed);
+  const std::vector<Figure> figures = measure(subjects, {rounds, 50'000, now});
+  std::printf(
+      "ns per call: median (middle half) and times faster than the first column; %u rounds, layout "
+      "%s\n",
+      rounds, found.layout->name);
+  print_group("As this machine is", as_is, figures.data());
+  const std::size_t at = as_is.size() * doctor::kCalls.size();
+  if (in_tsc.empty()) {
+    std::printf(
+        "\nThe simulation is left out: this process may not make its own memory executable.\n");
+  } else {
+    print_group("Over a page in clock mode tsc", in_tsc, figures.data() + at);
+  }
+  std::printf("\nBare counter\n");
+  for (std::size_t i = at + in_tsc.size() * doctor::kCalls.size(); i < figures.size(); ++i) {
+    std::printf("%-24s%8.1f (%.1f-%.1f)\n", figures[i].name.c_str(), figures[i].median,
+                figures[i].low, figures[i].high);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace vvarclock::bench
+
+int main(int count, char** arguments) {
+  const int rounds = count > 1 ? std::atoi(arguments[1]) : 201;
+  if (rounds < 1) {
+    std::fprintf(stderr, "Usage: clock_bench [rounds]\n");
+    return 64;
+  }
+  return vvarclock::bench::run(static_cast<std::uint32_t>(rounds));
+}

@@ -1,0 +1,80 @@
+#include "test/bench/simulated_tsc.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "arch/x86/clock_mode.h"
+#include "arch/x86/rdtsc.h"
+
+namespace vvarclock::bench {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+template <class T>
+void store(std::byte* at, T value) {
+  std::memcpy(at, &value, sizeof(value));
+}
+
+}  // namespace
+
+SimulatedTsc::SimulatedTsc(const discover::Discovery& found) : found_(found) {
+  const std::size_t before = whole_pages(static_cast<std::size_t>(-found.layout->data));
+  const std::size_t code = whole_pages(found.image.bytes.size());
+  void* const memory =
+      ::mmap(nullptr, before + code, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    return;
+  }
+  auto* const image = static_cast<std::byte*>(memory) + before;
+  std::memcpy(image, found.image.bytes.data(), found.image.bytes.size());
+  data_ = image + found.layout->data;
+  fill_page();
+  if (::mprotect(image, code, PROT_READ | PROT_EXEC) == 0) {
+    image_ = image;
+  }
+}
+
+void SimulatedTsc::fill_page() const {
+  const vvar::Layout& layout = *found_.layout;
+  const vvar::BlockLayout& block = vvar::block_layout(layout.block);
+  std::memcpy(data_, found_.binding.data, layout.size);
+  for (const std::size_t at : {std::size_t{0}, std::size_t{block.stride}}) {
+    std::uint32_t shift;
+    std::memcpy(&shift, data_ + at + block.shift, sizeof(shift));
+    store(data_ + at + block.seq, std::uint32_t{2});
+    store(data_ + at + block.seq + 4, arch::kModeTsc);
+    // A tenth of a second past the second: no carry happens to fall into the measurement.
+    for (const vvar::ClockId id :
+         {vvar::kRealtime, vvar::kMonotonic, vvar::kMonotonicRaw, vvar::kBoottime, vvar::kTai}) {
+      store(data_ + at + block.nsec(id), std::uint64_t{100'000'000} << shift);
+    }
+  }
+  tick();
+}
+
+void SimulatedTsc::tick() const {
+  const vvar::BlockLayout& block = vvar::block_layout(found_.layout->block);
+  const std::uint64_t now = arch::LfenceTsc::read();
+  store(data_ + block.cycle_last, now);
+  store(data_ + block.stride + block.cycle_last, now);
+}
+
+discover::VdsoImage SimulatedTsc::image() const {
+  discover::VdsoImage image = found_.image;
+  image.bytes = {image_, found_.image.bytes.size()};
+  return image;
+}
+
+vvar::Binding SimulatedTsc::binding() const {
+  vvar::Binding binding = found_.binding;
+  binding.data = data_;
+  binding.timens_data = nullptr;
+  return binding;
+}
+
+}  // namespace vvarclock::bench

@@ -1,0 +1,36 @@
+// The kernel's own vDSO and our readers over a page in clock mode tsc, on machines whose clock mode
+// is another.
+//
+// The vDSO's code refers to its pages relative to itself, so a copy of it beside a copy of the data
+// page, with the mode changed, runs as in a kernel whose clock source is the TSC. The values are
+// not the time; the cost is the real one.
+#pragma once
+
+#include <cstddef>
+
+#include "core/discover/discovery.h"
+#include "core/vvar/binding.h"
+
+namespace vvarclock::bench {
+
+class SimulatedTsc {
+ public:
+  // `found` must be bound.
+  explicit SimulatedTsc(const discover::Discovery& found);
+
+  [[nodiscard]] bool ready() const { return image_ != nullptr; }
+  // The copy, with the function offsets of the original.
+  [[nodiscard]] discover::VdsoImage image() const;
+  [[nodiscard]] vvar::Binding binding() const;
+  // What the kernel's tick does: brings cycle_last up to now. Call it before every batch.
+  void tick() const;
+
+ private:
+  void fill_page() const;
+
+  const discover::Discovery& found_;
+  std::byte* image_ = nullptr;
+  std::byte* data_ = nullptr;
+};
+
+}  // namespace vvarclock::bench

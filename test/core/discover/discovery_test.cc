@@ -1,0 +1,193 @@
+// Discovery from one end to the other: an image and its pages in, a binding or the reason out.
+// Against simulated kernels with hand-made images, and once against the kernel that runs this test.
+//
+// Guards: candidates in the wrong order, a binding from another row, a refusal without its reason.
+#include "core/discover/discovery.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "test/core/discover/probe_kernel.h"
+#include "test/support/catch.h"
+#include "test/support/image_builder.h"
+
+namespace vvarclock::test {
+namespace {
+
+using discover::Discovery;
+using discover::ImageError;
+using discover::Outcome;
+using discover::ProbeTest;
+using vvar::Layout;
+
+void install(FakeKernel& kernel, const ImageSpec& spec) {
+  const std::vector<std::byte> image = build_image(spec);
+  REQUIRE(image.size() <= kernel.writable_image().size());
+  std::copy(image.begin(), image.end(), kernel.writable_image().begin());
+}
+
+// The same functions with code that refers to nothing.
+ImageSpec silent() {
+  ImageSpec spec = vdso_like(vvar::kLayouts[0]);
+  for (ImageFunction& function : spec.functions) {
+    function.code = Code().ret();
+  }
+  return spec;
+}
+
+Discovery discover_on(const FakeKernel& kernel) {
+  return discover::discover(kernel.table(), kernel.image(), discover::kAttachEffort);
+}
+
+std::string words(Outcome outcome) { return discover::describe(outcome); }
+
+const discover::Refusal* refusal_of(const Discovery& found, const Layout& layout) {
+  for (std::size_t i = 0; i < found.refusal_count; ++i) {
+    if (found.refusals[i].layout == &layout) {
+      return &found.refusals[i];
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("every generation's image leads to its own layout at once, in every mode",
+          "[discovery]") {
+  for (const Layout& layout : vvar::kLayouts) {
+    for (arch::ClockMode mode = arch::kModeNone; mode <= arch::kModeHvclock; ++mode) {
+      CAPTURE(layout.name, arch::clock_mode_name(mode));
+      ProbeKernel kernel(layout, {.mode = mode, .ticking = true});
+      install(kernel, vdso_like(layout));
+      const Discovery found = discover_on(kernel);
+      CHECK(words(found.outcome) == words(Outcome::kBound));
+      CHECK(found.layout == &layout);
+      CHECK(found.confirmed_by_code);
+      CHECK(found.refusal_count == 0);
+      CHECK(found.binding.data == kernel.image() + layout.data);
+      CHECK(found.binding.counters.pvclock == kernel.image() + layout.pvclock);
+      CHECK(found.binding.timezone == layout.timezone);
+      CHECK(found.binding.coarse_resolution == kTickNs);
+    }
+  }
+}
+
+TEST_CASE("code that says nothing leaves it to the pages", "[discovery]") {
+  for (const Layout& layout : vvar::kLayouts) {
+    CAPTURE(layout.name);
+    ProbeKernel kernel(layout, {.ticking = true});
+    install(kernel, silent());
+    Discovery found = discover_on(kernel);
+    CHECK(words(found.outcome) == words(Outcome::kBound));
+    CHECK(found.layout == &layout);
+    CHECK_FALSE(found.confirmed_by_code);
+
+    kernel.use_source(arch::kModeNone);
+    found = discover_on(kernel);
+    CHECK(words(found.outcome) == words(Outcome::kNoLayout));
+    REQUIRE(refusal_of(found, layout) != nullptr);
+    CHECK(verdict(*refusal_of(found, layout)) == verdict(ProbeTest::kCodeSilent));
+  }
+}
+
+TEST_CASE(
+    "code of one generation over pages of another: nothing is believed, and each row has its "
+    "reason",
+    "[discovery]") {
+  for (const Layout& pages : vvar::kLayouts) {
+    for (const Layout& code : vvar::kLayouts) {
+      if (&pages == &code) {
+        continue;
+      }
+      CAPTURE(pages.name, code.name);
+      ProbeKernel kernel(pages, {.ticking = true});
+      install(kernel, vdso_like(code));
+      const Discovery found = discover_on(kernel);
+      CHECK(words(found.outcome) == words(Outcome::kNoLayout));
+      CHECK(found.layout == nullptr);
+      CHECK(found.binding.data == nullptr);
+      CHECK(found.refusal_count == vvar::kLayouts.size());
+      for (const Layout& row : vvar::kLayouts) {
+        CHECK(refusal_of(found, row) != nullptr);
+      }
+    }
+  }
+}
+
+TEST_CASE("a process that starts in a time namespace is bound", "[discovery]") {
+  for (const Layout& layout : vvar::kLayouts) {
+    if (layout.timens == vvar::kNoPage) {
+      continue;
+    }
+    CAPTURE(layout.name);
+    ProbeKernel kernel(layout, {.ticking = true});
+    install(kernel, vdso_like(layout));
+    kernel.enter_timens({.monotonic = {12, 34}, .boottime = {56, 78}});
+    const Discovery found = discover_on(kernel);
+    CHECK(words(found.outcome) == words(Outcome::kBound));
+    CHECK(found.binding.timens_data == kernel.image() + layout.timens);
+  }
+}
+
+TEST_CASE("no vDSO, an unreadable one and a strange one are told apart", "[discovery]") {
+  const Layout& layout = vvar::kLayouts[0];
+  ProbeKernel kernel(layout, {.ticking = true});
+  CHECK(words(discover::discover(kernel.table(), nullptr, discover::kAttachEffort).outcome) ==
+        words(Outcome::kNoVdso));
+  const std::byte* const hole = kernel.image() + layout.pvclock;
+  CHECK(words(discover::discover(kernel.table(), hole, discover::kAttachEffort).outcome) ==
+        words(Outcome::kUnreadable));
+
+  Discovery found = discover_on(kernel);  // zeros
+  CHECK(words(found.outcome) == words(Outcome::kBadImage));
+  CHECK(found.image_error == ImageError::kNotElf);
+
+  ImageSpec no_clock = vdso_like(layout);
+  std::erase_if(no_clock.functions, [](const ImageFunction& function) {
+    return function.name == "__vdso_clock_gettime";
+  });
+  install(kernel, no_clock);
+  found = discover_on(kernel);
+  CHECK(words(found.outcome) == words(Outcome::kBadImage));
+  CHECK(found.image_error == ImageError::kNoClock);
+}
+
+TEST_CASE("what the image claims beyond its mapping is not read", "[discovery]") {
+  const Layout& layout = vvar::kLayouts[0];
+  ProbeKernel kernel(layout, {.ticking = true});
+  install(kernel, vdso_like(layout));
+  constexpr std::size_t kSectionHeaderOffset = 0x28;  // e_shoff
+  const std::uint64_t far = 0x9000;
+  std::memcpy(kernel.writable_image().data() + kSectionHeaderOffset, &far, sizeof(far));
+  const Discovery found = discover_on(kernel);  // ends, bound or not, without a fault
+  CHECK((found.outcome == Outcome::kBound || found.outcome == Outcome::kBadImage));
+}
+
+TEST_CASE("the kernel that runs this test is discovered, and its page agrees with its system calls",
+          "[discovery][live]") {
+  if (discover::vdso_address() == nullptr) {
+    skip("this process has no vDSO");
+    return;
+  }
+  const discover::Kernel& kernel = discover::host_kernel(discover::counter_allowed());
+  const Discovery found =
+      discover::discover(kernel, discover::vdso_address(), discover::kDiagnosisEffort);
+  for (std::size_t i = 0; i < found.refusal_count; ++i) {
+    UNSCOPED_INFO(found.refusals[i].layout->name << ": " << verdict(found.refusals[i]));
+  }
+  REQUIRE(words(found.outcome) == words(Outcome::kBound));
+  for (const Layout& other : vvar::kLayouts) {
+    if (&other != found.layout) {
+      CAPTURE(other.name);
+      vvar::Binding unused;
+      const discover::Probe bytes_alone{
+          &kernel, discover::vdso_address(), {}, discover::kAttachEffort};
+      CHECK(verdict(discover::probe_layout(bytes_alone, other, unused)) !=
+            verdict(ProbeTest::kPassed));
+    }
+  }
+}
+
+}  // namespace vvarclock::test

@@ -1,0 +1,122 @@
+// Guards: the table must answer before attach, and after it every reader of every block kind and
+// ordering must honour the pointers and errno as the vDSO does. Runs on the host's own page; what
+// does not fit the host's block kind is covered by the fake kernel's tests.
+#include "core/serve/dispatch.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "arch/x86/cpu.h"
+#include "core/discover/discovery.h"
+#include "test/support/catch.h"
+
+using namespace vvarclock;
+
+namespace {
+
+long long ns(const timespec& time) { return time.tv_sec * 1'000'000'000LL + time.tv_nsec; }
+
+long long kernel_ns(clockid_t id) {
+  timespec time{};
+  REQUIRE(syscall(SYS_clock_gettime, id, &time) == 0);
+  return ns(time);
+}
+
+void check_answers(const serve::Functions& functions) {
+  errno = 4711;
+  for (const vvar::NamedClock& clock : vvar::kServedClocks) {
+    INFO(clock.name);
+    const auto id = static_cast<clockid_t>(clock.id);
+    const long long before = kernel_ns(id);
+    timespec own{};
+    CHECK(functions.clock_gettime(id, &own) == 0);
+    const long long after = kernel_ns(id);
+    CHECK(ns(own) >= before);
+    CHECK(ns(own) <= after);
+    timespec resolution{};
+    timespec expected{};
+    CHECK(functions.clock_getres(id, &resolution) == 0);
+    REQUIRE(syscall(SYS_clock_getres, id, &expected) == 0);
+    CHECK(ns(resolution) == ns(expected));
+    CHECK(functions.clock_getres(id, nullptr) == 0);
+  }
+  const long long before = kernel_ns(CLOCK_REALTIME) / 1000;
+  timeval own{};
+  struct timezone zone {
+    - 1, -1
+  };
+  CHECK(functions.gettimeofday(&own, &zone) == 0);
+  CHECK(own.tv_sec * 1'000'000LL + own.tv_usec >= before);
+  CHECK(own.tv_sec * 1'000'000LL + own.tv_usec <= kernel_ns(CLOCK_REALTIME) / 1000);
+  struct timezone expected_zone {};
+  REQUIRE(syscall(SYS_gettimeofday, nullptr, &expected_zone) == 0);
+  CHECK(zone.tz_minuteswest == expected_zone.tz_minuteswest);
+  CHECK(zone.tz_dsttime == expected_zone.tz_dsttime);
+  CHECK(functions.gettimeofday(nullptr, nullptr) == 0);
+  CHECK(functions.gettimeofday(nullptr, &zone) == 0);
+  CHECK(functions.gettimeofday(&own, nullptr) == 0);
+  timespec utc{};
+  CHECK(functions.timespec_get(&utc, TIME_UTC) == TIME_UTC);
+  CHECK(functions.timespec_get(&utc, 0) == 0);
+  const long long coarse = kernel_ns(CLOCK_REALTIME_COARSE) / 1'000'000'000;
+  time_t stored = 0;
+  const time_t returned = functions.time(&stored);
+  CHECK(returned == stored);
+  CHECK(returned >= coarse);
+  CHECK(functions.time(nullptr) >= returned);
+  CHECK(errno == 4711);
+  CHECK(functions.clock_gettime(-12345, &utc) == -1);
+  CHECK(errno == EINVAL);
+  errno = 0;
+  CHECK(functions.clock_getres(12345, nullptr) == -1);
+  CHECK(errno == EINVAL);
+}
+
+serve::Functions now_in_the_table() {
+  serve::Dispatch& table = serve::dispatch;
+  return {table.clock_gettime, table.gettimeofday, table.time, table.timespec_get,
+          table.clock_getres};
+}
+
+}  // namespace
+
+TEST_CASE("the table answers by system call, and by every reader once attached") {
+  check_answers(now_in_the_table());
+
+  const discover::Discovery found = discover::discover(
+      discover::host_kernel(true), discover::vdso_address(), discover::kAttachEffort);
+  REQUIRE(found.outcome == discover::Outcome::kBound);
+  const vvar::BlockKind kind = found.layout->block;
+  serve::attach(found.binding, serve::page_readers(kind, arch::Ordering::kLfence, true));
+  check_answers(now_in_the_table());
+  check_answers(serve::page_readers(kind, arch::Ordering::kUnordered, true));
+  check_answers(serve::page_readers(kind, arch::Ordering::kUnordered, false));
+  if (arch::has_rdtscp()) {
+    check_answers(serve::page_readers(kind, arch::Ordering::kRdtscp, true));
+  } else {
+    WARN("rdtscp not tried: this CPU does not offer it");
+  }
+}
+
+TEST_CASE("what calls read shares no line with anything else") {
+  CHECK(reinterpret_cast<std::uintptr_t>(&serve::dispatch) % 4096 == 0);
+  CHECK(sizeof(serve::dispatch) == 4096);
+}
+
+TEST_CASE("every block kind and ordering has readers of its own") {
+  using vvar::BlockKind;
+  const auto reader = [](BlockKind kind, arch::Ordering ordering, bool counter) {
+    return serve::page_readers(kind, ordering, counter).clock_gettime;
+  };
+  CHECK(reader(BlockKind::kD, arch::Ordering::kLfence, true) !=
+        reader(BlockKind::kDm, arch::Ordering::kLfence, true));
+  CHECK(reader(BlockKind::kDm, arch::Ordering::kLfence, true) !=
+        reader(BlockKind::kV, arch::Ordering::kLfence, true));
+  CHECK(reader(BlockKind::kV, arch::Ordering::kLfence, true) !=
+        reader(BlockKind::kV, arch::Ordering::kRdtscp, true));
+  CHECK(reader(BlockKind::kV, arch::Ordering::kLfence, true) !=
+        reader(BlockKind::kV, arch::Ordering::kUnordered, true));
+  CHECK(reader(BlockKind::kV, arch::Ordering::kLfence, true) !=
+        reader(BlockKind::kV, arch::Ordering::kLfence, false));
+}

@@ -1,0 +1,149 @@
+// Guards what the report says: a wrong "reader" would hide that programs are slow, and JSON that
+// does not parse is no use to a machine.
+#include "core/serve/report.h"
+
+#include <sstream>
+#include <string>
+
+#include "core/serve/version.h"
+#include "test/core/serve/report_scene.h"
+#include "test/support/catch.h"
+
+namespace vvarclock::serve {
+namespace {
+
+TEST_CASE("the reader serves fine clocks in the modes that have one") {
+  Scene scene;
+  CHECK(scene.fine() == Service::kReader);
+  scene.set_mode(arch::kModePvclock);
+  scene.set_stable(true);
+  CHECK(scene.fine() == Service::kReader);
+  scene.set_mode(arch::kModeHvclock);
+  scene.set_sequence(7);
+  CHECK(scene.fine() == Service::kReader);
+}
+
+TEST_CASE("every reason to ask the kernel is told apart, and coarse clocks stay with the reader") {
+  Scene scene;
+  SECTION("mode none") {
+    scene.set_mode(arch::kModeNone);
+    CHECK(scene.fine() == Service::kModeNone);
+  }
+  SECTION("an unknown mode") {
+    scene.set_mode(17);
+    CHECK(scene.fine() == Service::kModeUnknown);
+  }
+  SECTION("pvclock without the STABLE bit") {
+    scene.set_mode(arch::kModePvclock);
+    scene.set_stable(false);
+    CHECK(scene.fine() == Service::kPvclockUnstable);
+  }
+  SECTION("pvclock without its page") {
+    scene.set_mode(arch::kModePvclock);
+    scene.found.binding.counters.pvclock = nullptr;
+    CHECK(scene.fine() == Service::kNoCounterPage);
+  }
+  SECTION("pvclock over a page that would fault") {
+    scene.set_mode(arch::kModePvclock);
+    scene.found.binding.counters.pvclock =
+        reinterpret_cast<const std::byte*>(std::uintptr_t{0x10000});
+    CHECK(scene.fine() == Service::kNoCounterPage);
+  }
+  SECTION("hvclock with sequence 0") {
+    scene.set_mode(arch::kModeHvclock);
+    CHECK(scene.fine() == Service::kHvclockInvalid);
+  }
+  SECTION("a forbidden counter") {
+    scene.report.counter_allowed = false;
+    CHECK(scene.fine() == Service::kCounterForbidden);
+  }
+  CHECK(scene.coarse() == Service::kReader);
+  CHECK(holds(scene.json(), R"("CLOCK_MONOTONIC": "syscall")"));
+  CHECK(holds(scene.json(), std::string(R"("CLOCK_MONOTONIC": ")") + describe(scene.fine())));
+  CHECK(holds(scene.json(), R"("CLOCK_MONOTONIC_COARSE": "reader")"));
+  CHECK(holds(scene.text(),
+              std::string("CLOCK_MONOTONIC by the system call: ") + describe(scene.fine())));
+}
+
+TEST_CASE("what is wrong for the page is wrong for every clock") {
+  Scene scene;
+  Service expected = Service::kReader;
+  SECTION("off") {
+    scene.options.on = false;
+    expected = Service::kOff;
+  }
+  SECTION("source syscall") {
+    scene.options.source = Source::kSyscall;
+    expected = Service::kSourceSyscall;
+  }
+  SECTION("not attached") {
+    scene.report.attached = false;
+    expected = Service::kNotAttached;
+  }
+  SECTION("no layout") {
+    scene.found.outcome = discover::Outcome::kNoLayout;
+    expected = Service::kNoLayout;
+  }
+  SECTION("nothing looked for") {
+    scene.report.discovery = nullptr;
+    expected = Service::kNoLayout;
+    CHECK(holds(scene.json(), R"("outcome": "not-looked")"));
+  }
+  SECTION("a namespace without its real page") {
+    scene.enter_namespace(false);
+    expected = Service::kNoTimensPage;
+  }
+  for (const vvar::NamedClock& clock : vvar::kServedClocks) {
+    CHECK(service(scene.report, clock.id) == expected);
+  }
+}
+
+TEST_CASE("in a time namespace the clock mode is the real page's") {
+  Scene scene;
+  scene.set_mode(arch::kModePvclock);
+  scene.set_stable(true);
+  scene.enter_namespace(true);
+  CHECK(scene.fine() == Service::kReader);
+  CHECK(holds(scene.json(), R"("clock_mode": "pvclock", "time_namespace": true)"));
+}
+
+TEST_CASE("the report says what was found") {
+  Scene scene;
+  const std::string json = scene.json();
+  CHECK(holds(json, std::string(R"({"version": ")") + kVersion + R"(", "attached": true)"));
+  CHECK(holds(json, R"("outcome": "bound", "layout": "6.17-7.3", "confirmed_by_code": true)"));
+  CHECK(holds(json, R"("linux_version_code": "6.18.44")"));
+  CHECK(holds(json, R"("refusals": []})"));
+  std::istringstream lines(scene.text());
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    CHECK(line.rfind("vvarclock: ", 0) == 0);
+  }
+  CHECK(count > 7);
+  CHECK(holds(scene.text(), "layout 6.17-7.3 believed"));
+}
+
+// Everything at its longest: a report that does not fit would be cut, and a machine could not read
+// it.
+TEST_CASE("the longest report fits, in one line, with every refusal") {
+  Scene scene;
+  scene.found.outcome = discover::Outcome::kNoLayout;
+  scene.options.source = Source::kSyscall;
+  scene.found.refusal_count = vvar::kLayouts.size();
+  for (std::size_t i = 0; i < vvar::kLayouts.size(); ++i) {
+    scene.found.refusals[i] = {&vvar::kLayouts[i], discover::ProbeTest::kWallToMonotonic,
+                               static_cast<std::int32_t>(vvar::kMonotonicCoarse),
+                               ~std::uint64_t{0}};
+  }
+  const std::string json = scene.json();
+  CHECK(json.size() < kReportSize);
+  CHECK(json.substr(json.size() - 4) == "}]}\n");
+  CHECK(json.find('\n') == json.size() - 1);
+  CHECK(holds(json, R"("clock": "CLOCK_MONOTONIC_COARSE", "value": 18446744073709551615})"));
+  CHECK(holds(json, R"(18446744073709551615}, {"layout": "5.3-5.5", "test": ")"));
+  CHECK(holds(scene.text(), "layout 5.3-5.5 refused: "));
+  CHECK(scene.text().back() == '\n');
+}
+
+}  // namespace
+}  // namespace vvarclock::serve

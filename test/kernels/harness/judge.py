@@ -1,0 +1,133 @@
+"""From what a guest said to rows of the table: what must be true of each kernel, setup and process.
+
+Pure. A row fails when a bracket does not hold, when the layout that the kernel has is not believed, when the clock mode is
+not the setup's, or when not exactly the expected clocks come without a system call.
+"""
+
+import dataclasses
+import re
+
+ALL_CLOCKS = {'CLOCK_REALTIME', 'CLOCK_MONOTONIC', 'CLOCK_MONOTONIC_RAW', 'CLOCK_REALTIME_COARSE',
+              'CLOCK_MONOTONIC_COARSE', 'CLOCK_BOOTTIME', 'CLOCK_TAI'}
+COARSE_CLOCKS = {'CLOCK_REALTIME_COARSE', 'CLOCK_MONOTONIC_COARSE'}
+INSIDE = ('fork', 'exec')  # where a process in a time namespace came from
+
+
+@dataclasses.dataclass
+class Row:
+    """One line of the table."""
+
+    kernel: str
+    setup: str
+    layout: str = '-'
+    mode: str = '-'
+    served: str = '-'
+    brackets: int = 0
+    failures: int = 0
+    seconds: float = 0.0
+    problems: list = dataclasses.field(default_factory=list)
+    remarks: list = dataclasses.field(default_factory=list)
+
+    def fail(self, text, count=1):
+        """Counts a failure and keeps its words."""
+        self.failures += count
+        self.problems.append(text)
+
+
+def layout_fits(layout, series):
+    """Does a layout's name ("6.10-6.12") hold a series, (6, 12)?"""
+    numbers = [tuple(map(int, pair)) for pair in re.findall(r'(\d+)\.(\d+)', layout or '')]
+    return len(numbers) in (1, 2) and numbers[0] <= series <= numbers[-1]
+
+
+def _expected_clocks(mode, counter_allowed=True):
+    return ALL_CLOCKS if mode == 'tsc' and counter_allowed else COARSE_CLOCKS
+
+
+def _judge_reports(row, boot, kernel, setup, runs):
+    """The library's own words: one report per attached process."""
+    layouts = {report.get('layout') for report in boot.reports}
+    modes = {report.get('clock_mode') for report in boot.reports}
+    row.layout = '/'.join(sorted(map(str, layouts))) or '-'
+    row.mode = '/'.join(sorted(map(str, modes))) or '-'
+    if not boot.reports:
+        row.fail('no report from the library')
+    for layout in layouts:
+        if not layout_fits(layout, kernel.group.series):
+            refusals = [f'{refusal["layout"]}: {refusal["test"]}' for report in boot.reports if not report.get('layout')
+                        for refusal in report.get('refusals', [])]
+            row.fail(f'layout {layout} is believed on {kernel.release}; refused: {"; ".join(refusals) or "none"}')
+    # A late run attaches once in the setup's mode and once in mode none.
+    allowed = {setup.mode} | ({'none'} if any(run.namespace == 'late' for run in runs) else set())
+    if modes != allowed:
+        row.fail(f'clock mode {row.mode}, not {"/".join(sorted(allowed))}')
+    for report in boot.reports:
+        said = {clock for clock, who in report.get('served', {}).items() if who == 'reader'}
+        if said != _expected_clocks(report.get('clock_mode'), report.get('counter_allowed')):
+            row.fail(f'report in order {report.get("order")}: the reader serves {sorted(said)}')
+            break
+
+
+def _judge_results(row, results, setup):
+    """The guest programs' words."""
+    counts = set()
+    for result in results:
+        row.brackets += result['brackets']
+        where = f'{result["test"]} {result["order"]} {result["namespace"]}'
+        if result['failures']:
+            row.fail(f'{where}: ' + ' | '.join(result['problems']), result['failures'])
+        if result['brackets'] == 0:
+            row.fail(f'{where}: not one bracket was tried')
+        row.remarks += [f'{where}: not tried: {text}' for text in result['skipped']]
+        row.remarks += [f'{where}: {text}' for text in result['notes']]
+        served = set(result['served'])
+        counts.add(len(served))
+        if served != _expected_clocks(setup.mode, result['namespace'] != 'forbidden'):
+            row.fail(f'{where}: without a system call come {sorted(served)}')
+    if counts:
+        row.served = '/'.join(map(str, sorted(counts))) + f' of {len(ALL_CLOCKS)}'
+
+
+def _judge_boot(row, boot, kernel, setup, runs):
+    """The guest as a whole."""
+    begun = f', last begun: {boot.last_begun}' if boot.last_begun else ''
+    if boot.timed_out:
+        row.fail(f'killed at the time-out{begun}')
+    elif not boot.ended:
+        row.fail(f'the guest ended too early{begun}')
+    if boot.release != kernel.release:
+        row.fail(f'the guest runs {boot.release or "nothing"}')
+    if boot.source != setup.source:
+        row.fail(f'clock source {boot.source or "unknown"}, not {setup.source}')
+    # Of each program that was forbidden the counter, the library must have noticed.
+    forbidden = sum(run.namespace == 'forbidden' for run in runs)
+    if forbidden != (noticed := sum(not report.get('counter_allowed') for report in boot.reports)):
+        row.fail(f'{noticed} reports of a forbidden counter, not {forbidden}')
+    if len(boot.exits) != len(runs):
+        row.fail(f'{len(boot.exits)} of {len(runs)} runs came to an end')
+    jumps = sum(run.program == 'jumps' for run in runs)
+    if boot.stops != jumps:
+        row.fail(f'the machine was stopped {boot.stops} times for {jumps} runs with jumps')
+    for text in boot.exits:
+        status, _, run = text.partition(' ')
+        if status not in ('0', '1'):  # 1: failures, which the results have told
+            row.fail(f'{run}: exit status {status}')
+    row.remarks += [f'unexpected line: {line}' for line in boot.noise[:5]]
+
+
+def rows(boot, kernel, setup, runs, label):
+    """The rows of one boot: outside a time namespace, and inside where there were such runs."""
+    outside = Row(kernel.release, label, seconds=boot.seconds)
+    _judge_boot(outside, boot, kernel, setup, runs)
+    _judge_reports(outside, boot, kernel, setup, runs)
+    _judge_results(outside, [result for result in boot.results if result['namespace'] not in INSIDE], setup)
+    made = [outside]
+    wanted = [run for run in runs if run.namespace in INSIDE]
+    if wanted:
+        inside = Row(kernel.release, label + ', namespace', outside.layout, outside.mode)
+        found = [result for result in boot.results if result['namespace'] in INSIDE]
+        _judge_results(inside, found, setup)
+        if len(found) != len(wanted):
+            inside.fail(f'{len(found)} of {len(wanted)} runs inside gave a result')
+        made.append(inside)
+    return made

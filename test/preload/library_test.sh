@@ -1,0 +1,48 @@
+#!/bin/sh
+# Guards against: a library that a host process cannot take in: further needs, further names, thread-local storage, writable
+# code, a C library newer than the agreed floor.
+#
+# Reads the built file. Usage: library_test.sh LIBRARY LIBELF, LIBELF being "static" or "shared".
+set -u
+# shellcheck source=test/preload/process_support.sh
+. "${0%/*}/process_support.sh"
+library=$1
+libelf=$2
+
+command -v readelf >/dev/null || skip 'readelf is not installed (Debian: binutils)'
+
+exported() {
+  LC_ALL=C readelf --dyn-syms --wide "$library" |
+    awk '$7 ~ /^[0-9]+$/ && ($5 == "GLOBAL" || $5 == "WEAK" || $5 == "UNIQUE") { print $8 }' | sort
+}
+expect 'exported names' "$(printf 'clock_getres\nclock_gettime\ngettimeofday\ntime\ntimespec_get')" "$(exported)"
+expect 'exported versions' '' "$(exported | grep @)"
+expect 'indirect functions' '' "$(LC_ALL=C readelf --syms --wide "$library" | awk '$4 == "IFUNC" { print $8 }')"
+expect 'relocations of indirect functions' '' "$(LC_ALL=C readelf --relocs --wide "$library" | grep -o IRELATIV | sort -u)"
+
+needed=$(LC_ALL=C readelf --dynamic --wide "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+if [ "$libelf" = static ]; then
+  expect 'needed libraries' 'libc.so.6' "$needed"
+else
+  echo 'needed libraries beyond libc are wanted here: libelf is shared'
+  expect 'libc among the needed' 'libc.so.6' "$(printf '%s\n' "$needed" | grep -x 'libc\.so\.6')"
+fi
+expect 'run-time libstdc++ or libgcc' '' "$(printf '%s\n' "$needed" | grep -E 'libstdc|libgcc')"
+expect 'text relocations' '' "$(LC_ALL=C readelf --dynamic --wide "$library" | grep TEXTREL)"
+expect 'bound at load' yes \
+  "$(LC_ALL=C readelf --dynamic --wide "$library" | grep -Eq 'BIND_NOW|FLAGS_1.*NOW' && echo yes)"
+expect 'search paths' '' "$(LC_ALL=C readelf --dynamic --wide "$library" | grep -E 'RPATH|RUNPATH')"
+
+segments=$(LC_ALL=C readelf --program-headers --wide "$library")
+expect 'thread-local storage' '' "$(printf '%s\n' "$segments" | awk '$1 == "TLS"')"
+expect 'stack' 'RW' "$(printf '%s\n' "$segments" | awk '$1 == "GNU_STACK" { print $7 }')"
+expect 'read-only after relocation' 'GNU_RELRO' "$(printf '%s\n' "$segments" | awk '$1 == "GNU_RELRO" { print $1 }')"
+expect 'segments writable and executable' '' "$(printf '%s\n' "$segments" | awk '$1 == "LOAD"' | grep RWE)"
+
+highest=$(LC_ALL=C readelf --version-info --wide "$library" | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' |
+  sort -u -t . -k 1,1n -k 2,2n -k 3,3n | tail -n 1)
+lowest_of_both=$(printf '%s\n2.17\n' "$highest" | sort -t . -k 1,1n -k 2,2n -k 3,3n | head -n 1)
+expect "highest libc version ($highest) at most 2.17" "$highest" "$lowest_of_both"
+expect 'private libc versions' '' "$(LC_ALL=C readelf --version-info --wide "$library" | grep -o 'GLIBC_PRIVATE' | sort -u)"
+
+finish

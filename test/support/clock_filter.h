@@ -1,0 +1,78 @@
+// A seccomp filter that ends the process at any clock system call, as sandboxes do.
+//
+// Once installed there is no way back, so it belongs into a child process. Also answers the
+// question that decides which tests can be asked: does the kernel's own vDSO do without the system
+// call here, that is, is there a clock mode? Depends on test/support/process.h.
+#pragma once
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <csignal>
+#include <cstddef>
+
+#include "test/support/process.h"
+
+namespace vvarclock::process {
+
+// False when this kernel or this container has no seccomp filters.
+inline bool forbid_clock_calls() {
+  constexpr auto kNumber = static_cast<unsigned>(offsetof(seccomp_data, nr));
+  constexpr auto kArch = static_cast<unsigned>(offsetof(seccomp_data, arch));
+  std::array<sock_filter, 9> program{{
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kArch),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 6),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kNumber),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_gettime, 4, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_gettimeofday, 3, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_time, 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_getres, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+  }};
+  const sock_fprog filter{program.size(), program.data()};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+// Runs `body` in a child process behind the filter. Returns the status for waitpid's macros.
+template <class Body>
+int run_behind_filter(Body body) {
+  return run_in_child([&body] {
+    no_core_dumps();
+    expect(forbid_clock_calls(), "seccomp: %s", std::strerror(errno));
+    body();
+  });
+}
+
+inline bool was_killed_by_filter(int status) {
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS;
+}
+
+inline void require_filters() {
+  const int status = run_in_child([] { _exit(forbid_clock_calls() ? 0 : kSkipStatus); });
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    skip("this system has no seccomp filters");
+  }
+}
+
+// Does the kernel's vDSO read the high-resolution clocks by itself now? Asked through libc, past
+// the library.
+inline bool kernel_serves_by_itself() {
+  using ClockGettime = int(clockid_t, timespec*);
+  auto* const libc_gettime = libc_function<ClockGettime>("clock_gettime");
+  const int status = run_behind_filter([libc_gettime] {
+    timespec now{};
+    _exit(libc_gettime(CLOCK_MONOTONIC, &now));
+  });
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+inline constexpr const char* kNoClockMode =
+    "the kernel's own vDSO asks by system call here (clock mode none): no high-resolution clock "
+    "can be served";
+
+}  // namespace vvarclock::process
