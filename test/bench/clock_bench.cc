@@ -1,6 +1,6 @@
 // ns per call, from one interleaved run: libc without us, the vDSO called directly, our readers in
 // every order, the preloaded library when it is there, and the bare counter. Once as this machine
-// is, once over a page in clock mode tsc.
+// is, once over a page in clock mode tsc, once over one in clock mode hvclock.
 //
 // Usage: clock_bench [rounds]. Figures are medians with the middle half of the samples; "!" marks
 // unsteady ones.
@@ -18,7 +18,7 @@
 #include "doctor/library.h"
 #include "doctor/measure.h"
 #include "doctor/prices.h"
-#include "test/bench/simulated_tsc.h"
+#include "test/bench/simulated_mode.h"
 
 namespace vvarclock::bench {
 namespace {
@@ -57,7 +57,7 @@ std::vector<Column> columns_as_is(const discover::Discovery& found) {
 }
 
 std::vector<Column> columns_simulated(const discover::Discovery& found,
-                                      const SimulatedTsc& simulated) {
+                                      const SimulatedMode& simulated) {
   std::vector<Column> columns{{"vDSO", doctor::vdso_way(simulated.image()), [] {}}};
   columns.push_back(readers("lfence", found, simulated.binding(), arch::Ordering::kLfence));
   if (arch::has_rdtscp()) {
@@ -129,16 +129,21 @@ int run(std::uint32_t rounds) {
     std::fprintf(stderr, "clock_bench: nothing to measure: %s\n", describe(found.outcome));
     return 1;
   }
-  const SimulatedTsc simulated(found);
+  const SimulatedMode tsc(found, arch::kModeTsc);
+  const SimulatedMode hvclock(found, arch::kModeHvclock);
+  const bool simulates = tsc.ready() && hvclock.ready();
   const std::vector<Column> as_is = columns_as_is(found);
   const std::vector<Column> in_tsc =
-      simulated.ready() ? columns_simulated(found, simulated) : std::vector<Column>{};
-  if (!all_present(as_is) || !all_present(in_tsc)) {
+      simulates ? columns_simulated(found, tsc) : std::vector<Column>{};
+  const std::vector<Column> in_hvclock =
+      simulates ? columns_simulated(found, hvclock) : std::vector<Column>{};
+  if (!all_present(as_is) || !all_present(in_tsc) || !all_present(in_hvclock)) {
     return 1;
   }
   std::vector<Subject> subjects;
   add_subjects(subjects, as_is);
   add_subjects(subjects, in_tsc);
+  add_subjects(subjects, in_hvclock);
   for (Subject& counter : doctor::counter_subjects(arch::has_rdtscp())) {
     subjects.push_back(std::move(counter));
   }
@@ -154,10 +159,14 @@ int run(std::uint32_t rounds) {
     std::printf(
         "\nThe simulation is left out: this process may not make its own memory executable.\n");
   } else {
-    print_group("Over a page in clock mode tsc", in_tsc, figures.data() + at);
+    const Figure* const simulated = figures.data() + at;
+    print_group("Over a page in clock mode tsc", in_tsc, simulated);
+    print_group("Over a page in clock mode hvclock (the Hyper-V TSC page)", in_hvclock,
+                simulated + in_tsc.size() * doctor::kCalls.size());
   }
   std::printf("\nBare counter\n");
-  for (std::size_t i = at + in_tsc.size() * doctor::kCalls.size(); i < figures.size(); ++i) {
+  for (std::size_t i = at + (in_tsc.size() + in_hvclock.size()) * doctor::kCalls.size();
+       i < figures.size(); ++i) {
     std::printf("%-24s%8.1f (%.1f-%.1f)\n", figures[i].name.c_str(), figures[i].median,
                 figures[i].low, figures[i].high);
   }

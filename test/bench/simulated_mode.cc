@@ -1,17 +1,20 @@
-#include "test/bench/simulated_tsc.h"
+#include "test/bench/simulated_mode.h"
 
 #include <sys/mman.h>
 
 #include <cstdint>
 #include <cstring>
 
-#include "arch/x86/clock_mode.h"
+#include "arch/x86/hvclock.h"
 #include "arch/x86/rdtsc.h"
+#include "core/vvar/mult_rule.h"
 
 namespace vvarclock::bench {
 namespace {
 
 constexpr std::size_t kPage = 4096;
+// Units of 100 ns per tick of a counter of 2 GHz: any rate costs the same.
+constexpr std::uint64_t kTscScale = (std::uint64_t{1} << 63) / 100;
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
@@ -22,7 +25,8 @@ void store(std::byte* at, T value) {
 
 }  // namespace
 
-SimulatedTsc::SimulatedTsc(const discover::Discovery& found) : found_(found) {
+SimulatedMode::SimulatedMode(const discover::Discovery& found, arch::ClockMode mode)
+    : found_(found), mode_(mode) {
   const std::size_t before = whole_pages(static_cast<std::size_t>(-found.layout->data));
   const std::size_t code = whole_pages(found.image.bytes.size());
   void* const memory =
@@ -39,7 +43,7 @@ SimulatedTsc::SimulatedTsc(const discover::Discovery& found) : found_(found) {
   }
 }
 
-void SimulatedTsc::fill_page() const {
+void SimulatedMode::fill_page() const {
   const vvar::Layout& layout = *found_.layout;
   const vvar::BlockLayout& block = vvar::block_layout(layout.block);
   std::memcpy(data_, found_.binding.data, layout.size);
@@ -47,33 +51,49 @@ void SimulatedTsc::fill_page() const {
     std::uint32_t shift;
     std::memcpy(&shift, data_ + at + block.shift, sizeof(shift));
     store(data_ + at + block.seq, std::uint32_t{2});
-    store(data_ + at + block.seq + 4, arch::kModeTsc);
+    store(data_ + at + block.seq + 4, mode_);
+    if (mode_ == arch::kModeHvclock) {
+      constexpr vvar::MultShift kRate = vvar::expected_mult_shift(vvar::kHvclockKhz);
+      shift = kRate.shift;
+      store(data_ + at + block.mult, kRate.mult);
+      store(data_ + at + block.shift, kRate.shift);
+      store(data_ + at + block.max_cycles, vvar::expected_max_cycles(kRate.mult));
+    }
     // A tenth of a second past the second: no carry happens to fall into the measurement.
     for (const vvar::ClockId id :
          {vvar::kRealtime, vvar::kMonotonic, vvar::kMonotonicRaw, vvar::kBoottime, vvar::kTai}) {
       store(data_ + at + block.nsec(id), std::uint64_t{100'000'000} << shift);
     }
   }
+  std::byte* const hvclock = data_ - found_.layout->data + found_.layout->hvclock;
+  store(hvclock + arch::hvclock::kTscSequence, std::uint32_t{1});
+  store(hvclock + arch::hvclock::kTscScale, kTscScale);
   tick();
 }
 
-void SimulatedTsc::tick() const {
-  const vvar::BlockLayout& block = vvar::block_layout(found_.layout->block);
+std::uint64_t SimulatedMode::cycles_now() const {
   const std::uint64_t now = arch::LfenceTsc::read();
+  return mode_ == arch::kModeHvclock ? arch::hvclock::reference_time(now, kTscScale, 0) : now;
+}
+
+void SimulatedMode::tick() const {
+  const vvar::BlockLayout& block = vvar::block_layout(found_.layout->block);
+  const std::uint64_t now = cycles_now();
   store(data_ + block.cycle_last, now);
   store(data_ + block.stride + block.cycle_last, now);
 }
 
-discover::VdsoImage SimulatedTsc::image() const {
+discover::VdsoImage SimulatedMode::image() const {
   discover::VdsoImage image = found_.image;
   image.bytes = {image_, found_.image.bytes.size()};
   return image;
 }
 
-vvar::Binding SimulatedTsc::binding() const {
+vvar::Binding SimulatedMode::binding() const {
   vvar::Binding binding = found_.binding;
   binding.data = data_;
   binding.timens_data = nullptr;
+  binding.counters.hvclock = data_ - found_.layout->data + found_.layout->hvclock;
   return binding;
 }
 
