@@ -42,6 +42,12 @@ want_tests() {
     want clang-tidy-14 clang-tidy-14
     want shellcheck shellcheck
     want dash dash
+    want python3 python3
+    want valgrind valgrind
+    want qemu-x86_64 qemu-user
+    want cpio cpio
+    want_file libjemalloc2 /usr/lib/*/libjemalloc.so.2
+    want_file libtcmalloc-minimal4 /usr/lib/*/libtcmalloc_minimal.so.4
 }
 
 # Installs what was wanted and is missing, or stops.
