@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "core/serve/held_signals.h"
+
 namespace vvarclock::serve {
 
 void write_all(int descriptor, std::string_view text) noexcept {
@@ -19,6 +21,7 @@ void write_all(int descriptor, std::string_view text) noexcept {
 void say(std::string_view text) noexcept {
   TextBuffer<512> line;
   line << "vvarclock: " << text.substr(0, 480) << '\n';
+  const HeldSignals held;  // standard error may be a pipe that nobody reads
   write_all(STDERR_FILENO, line.view());
 }
 

@@ -2,55 +2,17 @@
 // somebody else.
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <string_view>
 
 #include "arch/x86/raw_syscall.h"
+#include "core/serve/held_signals.h"
 #include "core/serve/report.h"
 
 namespace vvarclock::serve {
 namespace {
-
-// Writing may raise SIGPIPE (a closed pipe) or SIGXFSZ (a file size limit), either of which would
-// end the host. Both are held back here, and one that our own write raised is taken away again; one
-// that was pending before stays.
-class HeldSignals {
- public:
-  HeldSignals() noexcept {
-    ::sigemptyset(&ours_);
-    ::sigaddset(&ours_, SIGPIPE);
-    ::sigaddset(&ours_, SIGXFSZ);
-    ::sigpending(&pending_);
-    ::sigprocmask(SIG_BLOCK, &ours_, &before_);
-  }
-  ~HeldSignals() {
-    for (const int number : {SIGPIPE, SIGXFSZ}) {
-      if (::sigismember(&pending_, number) == 0) {
-        take(number);
-      }
-    }
-    ::sigprocmask(SIG_SETMASK, &before_, nullptr);
-  }
-  HeldSignals(const HeldSignals&) = delete;
-  HeldSignals& operator=(const HeldSignals&) = delete;
-
- private:
-  static void take(int number) noexcept {
-    sigset_t one;
-    ::sigemptyset(&one);
-    ::sigaddset(&one, number);
-    const timespec at_once{};
-    while (::sigtimedwait(&one, nullptr, &at_once) < 0 && errno == EINTR) {
-    }
-  }
-
-  sigset_t ours_{};
-  sigset_t pending_{};
-  sigset_t before_{};
-};
 
 // Null: done; else what went wrong. A symbolic link is not followed and a FIFO is not waited for:
 // the path may lie in a directory that others can write to.

@@ -2,6 +2,9 @@
 // characters.
 #include "core/serve/message.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <limits>
 #include <string>
 
@@ -46,4 +49,19 @@ TEST_CASE("JSON strings are escaped") {
   TextBuffer<256> text;
   text.json("a\"b\\c\nd");
   CHECK(text.view() == "\"a\\\"b\\\\c?d\"");
+}
+
+TEST_CASE("a line on a closed pipe does not end the host") {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const int kept = dup(STDERR_FILENO);
+  close(ends[0]);
+  REQUIRE(dup2(ends[1], STDERR_FILENO) == STDERR_FILENO);
+  vvarclock::serve::say("nobody reads this");  // SIGPIPE would end this process
+  REQUIRE(dup2(kept, STDERR_FILENO) == STDERR_FILENO);
+  close(ends[1]);
+  close(kept);
+  sigset_t pending;
+  REQUIRE(sigpending(&pending) == 0);
+  CHECK(sigismember(&pending, SIGPIPE) == 0);
 }
