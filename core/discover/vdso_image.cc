@@ -4,7 +4,7 @@
 // fields: the number of program headers may come from section 0, and older releases differ in what
 // they do with a section table that is cut off. So the header is checked here first, and all else
 // is asked for as raw chunks, whose bounds libelf checks and we check too. Sections only help to
-// count symbols (symbol_count.h); libelf's own list of them is never used.
+// count symbols (vdso_image_symbols.h); libelf's own list of them is never used.
 #include "core/discover/vdso_image.h"
 
 #include <elf.h>
@@ -15,7 +15,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "core/discover/symbol_count.h"
+#include "core/discover/vdso_image_symbols.h"
 
 namespace vvarclock::discover {
 namespace {

@@ -138,6 +138,7 @@ TEST_CASE("the limit of the clock ids") {
   CHECK(hints_of(limit(14).ret()).highest_id == 0);
   CHECK(hints_of(limit(2).bytes({0x83, 0xff, 0x17, 0x77, 0x00}).ret()).highest_id == 23);
   CHECK(hints_of(limit(15).bytes({0x83, 0xff, 0x17, 0x77, 0x00}).ret()).highest_id == 23);
+  CHECK(hints_of(limit(23).bytes({0x83, 0xff, 0x0f, 0x77, 0x00}).ret()).highest_id == 23);
   ImageSpec spec;
   spec.functions = {{"__vdso_clock_gettime", Code().ret(), true, ""},
                     {"__vdso_clock_getres", limit(15).ret(), true, ""}};

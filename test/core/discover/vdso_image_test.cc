@@ -157,6 +157,21 @@ TEST_CASE("what cannot be used is refused by name, and the result is left alone"
   CHECK(parse(std::vector<std::byte>(4096)) == ImageError::kNotElf);
 }
 
+TEST_CASE("a table that claims more symbols than fit is read as far as they do") {
+  ImageSpec spec = newest();
+  spec.dt_hash = spec.dt_gnu_hash = false;
+  std::vector<std::byte> bytes = test::build_image(spec);
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  // Section 1 is the symbol table.
+  patch(bytes, header.e_shoff + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_size),
+        ~std::uint64_t{0});
+  VdsoImage image;
+  REQUIRE(parse(bytes, image) == ImageError::kNone);
+  check_functions(spec, image);
+  CHECK(image.symbol_count < bytes.size() / sizeof(Elf64_Sym));
+}
+
 TEST_CASE("every error has words of its own") {
   std::vector<std::string> words;
   for (const ImageError error :

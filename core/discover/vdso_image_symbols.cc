@@ -1,5 +1,5 @@
-// See symbol_count.h.
-#include "core/discover/symbol_count.h"
+// See vdso_image_symbols.h.
+#include "core/discover/vdso_image_symbols.h"
 
 #include <algorithm>
 
