@@ -31,8 +31,7 @@ def result(namespace):
 
 def good_boot():
     """A boot in which all is well."""
-    report = {'layout': '6.10-6.12', 'clock_mode': 'tsc', 'order': 'lfence', 'served': READER, 'refusals': [],
-              'counter_allowed': True}
+    report = {'layout': '6.10-6.12', 'clock_mode': 'tsc', 'order': 'lfence', 'served': READER, 'refusals': []}
     return guest.Boot(seconds=1.0, ended=True, release=RELEASE, source='tsc', reports=[report, copy.deepcopy(report)],
                       results=[result('none'), result('fork'), result('parent')],
                       exits=['0 check none ordered', '0 check fork ordered'])
@@ -65,8 +64,6 @@ class JudgeTest(unittest.TestCase):
             'layout of another kernel': lambda boot: boot.reports[1].update(layout='6.13-6.14'),
             'another clock mode': lambda boot: boot.reports[0].update(clock_mode='none'),
             'report of a syscall': lambda boot: boot.reports[0].update(served=READER | {'CLOCK_TAI': 'syscall'}),
-            'counter forbidden': lambda boot: boot.reports[0].update(
-                counter_allowed=False, served={clock: 'reader' for clock in judge.COARSE_CLOCKS}),
             'a bracket': lambda boot: boot.results[0].update(failures=1, problems=['x']),
             'a bracket of the parent': lambda boot: boot.results[2].update(failures=1, problems=['x']),
             'a syscall': lambda boot: boot.results[0]['served'].pop(),
@@ -96,6 +93,15 @@ class JudgeTest(unittest.TestCase):
         outside, inside = failures(all_is_none, plan.HPET)  # the results still name all seven
         self.assertGreater(outside, 0)
         self.assertGreater(inside, 0)
+
+    def test_clocks_without_the_counter(self):
+        def forbid(boot):
+            boot.results[0].update(namespace='forbidden', served=sorted(judge.COARSE_CLOCKS))
+        self.assertEqual(failures(forbid), [0, 0])
+
+        def read_it(boot):
+            boot.results[0].update(namespace='forbidden')
+        self.assertGreater(failures(read_it)[0], 0)
 
     def test_layout_fits(self):
         self.assertTrue(judge.layout_fits('6.10-6.12', (6, 12)))
