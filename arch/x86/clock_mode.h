@@ -1,9 +1,11 @@
-// The kernel's clock mode numbers on x86: which counter its clock source is read by.
+// The kernel's clock mode numbers on x86: which counter its clock source is
+// read by.
 //
 // Source: enum vdso_clock_mode in include/vdso/clocksource.h and
 // arch/x86/include/asm/vdso/clocksource.h (5.7 and later), VCLOCK_* in
-// arch/x86/include/asm/clocksource.h before. These numbers hold from 4.12 on; older kernels gave 2
-// to the HPET and 3 to pvclock. Unknown numbers mean the syscall.
+// arch/x86/include/asm/clocksource.h before. These numbers hold from 4.12 on;
+// older kernels gave 2 to the HPET and 3 to pvclock. Unknown numbers mean the
+// syscall.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +18,22 @@ inline constexpr ClockMode kModeNone = 0;
 inline constexpr ClockMode kModeTsc = 1;
 inline constexpr ClockMode kModePvclock = 2;
 inline constexpr ClockMode kModeHvclock = 3;
+
+// What the numbers beyond the TSC's mean in one generation of kernels. kNoMode:
+// no such mode.
+inline constexpr ClockMode kNoMode = 0x7ffffffe;
+struct ClockModes {
+  ClockMode pvclock;
+  ClockMode hvclock;
+  ClockMode highest;  // numbers above are none of this generation
+};
+
+inline constexpr ClockModes kModesSince412{kModePvclock, kModeHvclock, 3};
+inline constexpr ClockModes kModesSince47{kModePvclock, kNoMode, 2};
+// Until 4.6, 2 is the HPET: a device that is read by nobody here. RHEL 7 gives
+// 4 to the Hyper-V page, whose address depends on the kernel's build: left to
+// the kernel.
+inline constexpr ClockModes kModesUntil46{3, kNoMode, 4};
 
 // The mode that marks a time-namespace page.
 inline constexpr ClockMode kModeTimens = 0x7fffffff;  // 5.7 and later

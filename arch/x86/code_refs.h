@@ -19,6 +19,7 @@ namespace vvarclock::arch {
 enum class CodeRefKind : std::uint8_t {
   kAddress,  // lea of a RIP-relative address: `value` is the target
   kMemory,   // a RIP-relative operand that is read or written: `value` is the target
+  kFixed,    // an operand at a fixed address, outside the image's reach: `value` is the address
   kStep,  // a 32-bit constant added to or subtracted from a 64-bit register other than the stack's:
           // `value` without sign
   kLimit,  // an unsigned comparison with a constant decides a branch: `value` is the highest number
@@ -142,6 +143,9 @@ void visit_code_refs(std::span<const std::byte> image, std::size_t begin, std::s
     if (i.rip && !i.odd) {
       const bool address = detail::is_one_byte(i) && i.opcode == 0x8d;
       visit(CodeRef{address ? CodeRefKind::kAddress : CodeRefKind::kMemory, next + i.displacement});
+    }
+    if (i.fixed && !i.odd) {
+      visit(CodeRef{CodeRefKind::kFixed, i.displacement});
     }
     if (const std::int64_t distance = detail::step(i); distance != 0) {
       visit(CodeRef{CodeRefKind::kStep, distance});

@@ -26,6 +26,7 @@ struct Instruction {
   bool odd = false;   // has a prefix that changes the meaning (66, 67, F2, F3, FS, GS)
   bool has_modrm = false;
   bool rip = false;       // the memory operand is RIP + displacement
+  bool fixed = false;     // the memory operand is at the displacement itself, sign-extended
   std::uint8_t mod = 0;   // 3: the operand is a register
   std::uint8_t reg = 0;   // 0-15, or the opcode's extension in the low 3 bits
   std::uint8_t rm = 0;    // 0-15: the register, or the base register when there is no SIB byte
@@ -122,6 +123,8 @@ inline void take_modrm(Cursor& in, unsigned rex, Instruction& out) noexcept {
     const unsigned sib = in.take<std::uint8_t>();
     out.base = static_cast<std::uint8_t>((sib & 7U) | ((rex & 1U) << 3));
     no_base = out.mod == 0 && (sib & 7U) == 5U;
+    const bool no_index = ((sib >> 3) & 7U) == kRegisterSp && (rex & 2U) == 0;
+    out.fixed = no_base && no_index;
   }
   out.rip = out.mod == 0 && (modrm & 7U) == 5U;
   if (out.mod == 1) {

@@ -65,6 +65,9 @@ Finding bracket(const Kernel& kernel, vvar::BlockKind kind, const vvar::Binding&
 Finding bracket_all(const Kernel& kernel, vvar::BlockKind kind, const vvar::Binding& binding,
                     std::uint32_t rounds) noexcept {
   for (const vvar::NamedClock& clock : vvar::kServedClocks) {
+    if (!vvar::is_in(clock.id, vvar::block_layout(kind).ids)) {
+      continue;  // not in the page
+    }
     if (const Finding found = bracket(kernel, kind, binding, clock.id, rounds);
         found.test != ProbeTest::kPassed) {
       return found;
@@ -93,10 +96,11 @@ bool wait_for_update(const Kernel& kernel, const vvar::Layout& layout, const vva
   if (due > start + limit_ns) {
     return false;
   }
-  const vvar::SeqMode begin = vvar::SeqMode::begin(real + vvar::block_layout(layout.block).seq);
+  const vvar::BlockLayout& block = vvar::block_layout(layout.block);
+  const vvar::SeqMode begin = vvar::look(real, block);
   std::uint64_t time = start;
   do {
-    if (begin.changed(real + vvar::block_layout(layout.block).seq)) {
+    if (vvar::has_moved(begin, real, block)) {
       return true;
     }
   } while (now(vvar::kMonotonic, time) && time < start + limit_ns);

@@ -19,6 +19,13 @@ constexpr std::int64_t kPage = 0x1000;
 // The kernel maps its pages right before the image, 6 at most so far. What points further away is
 // none of them.
 constexpr std::int64_t kWindow = 16 * kPage;
+// 3.16 maps the data page and the HPET's right after the image.
+constexpr std::int64_t kPagesBehind = 2;
+// Until 3.15 the data page is in the kernel's fixed mappings, the HPET's page right before it.
+constexpr std::int64_t kFixedLowest = -0xa02000;
+constexpr std::int64_t kFixedEnd = -0xa00000;
+// The main counter, in the page of an HPET.
+constexpr std::int64_t kHpetCounter = 0xf0;
 // A helper whose end is not seen is not followed for ever.
 constexpr std::size_t kLongestHelper = 0x800;
 
@@ -26,6 +33,11 @@ constexpr std::size_t kLongestHelper = 0x800;
 constexpr std::array<std::int64_t, 4> kStrides{0xe0, 0xe8, 0xf0, 0xf8};
 // The last clock id of the timekeeping core, and of the auxiliary clocks.
 constexpr std::array<std::int64_t, 2> kHighestIds{15, 23};
+
+std::size_t mapped_size(const VdsoImage& image) noexcept {
+  constexpr auto kPageSize = static_cast<std::size_t>(kPage);
+  return (image.bytes.size() + kPageSize - 1) / kPageSize * kPageSize;
+}
 
 template <std::size_t N>
 bool contains(const std::array<std::int64_t, N>& values, std::int64_t value) noexcept {
@@ -41,6 +53,12 @@ class ShortList {
       values_[size_++] = value;
     }
   }
+  void add_all(const ShortList& others) noexcept {
+    for (const std::int64_t value : others) {
+      add(value);
+    }
+  }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] const std::int64_t* begin() const noexcept { return values_.data(); }
   [[nodiscard]] const std::int64_t* end() const noexcept { return values_.data() + size_; }
 
@@ -53,8 +71,19 @@ class ShortList {
 struct Findings {
   ShortList<64> pages;     // targets before the image, in the window
   ShortList<32> leas;      // those of them whose address is taken
+  ShortList<64> behind;    // targets right after the image
+  ShortList<64> fixed;     // fixed addresses of the kernel
   ShortList<4> strides;    // constants that may be a stride
   std::int64_t limit = 0;  // highest clock id
+
+  void merge(const Findings& other) noexcept {
+    pages.add_all(other.pages);
+    leas.add_all(other.leas);
+    behind.add_all(other.behind);
+    fixed.add_all(other.fixed);
+    strides.add_all(other.strides);
+    limit = std::max(limit, other.limit);
+  }
 };
 
 class Scan {
@@ -62,7 +91,8 @@ class Scan {
   explicit Scan(const VdsoImage& image) noexcept
       : image_(image),
         text_begin_(static_cast<std::size_t>(image.text.data() - image.bytes.data())),
-        text_end_(text_begin_ + image.text.size()) {}
+        text_end_(text_begin_ + image.text.size()),
+        image_end_(static_cast<std::int64_t>(mapped_size(image))) {}
 
   // `function` and, one level down, what it calls or jumps to: the readers of the hypervisor pages,
   // and the parts that a compiler has moved out of it.
@@ -94,7 +124,7 @@ class Scan {
   }
 
  private:
-  static void collect(const CodeRef& ref, Findings& findings) noexcept {
+  void collect(const CodeRef& ref, Findings& findings) const noexcept {
     switch (ref.kind) {
       case CodeRefKind::kAddress:
       case CodeRefKind::kMemory:
@@ -103,6 +133,13 @@ class Scan {
           if (ref.kind == CodeRefKind::kAddress) {
             findings.leas.add(ref.value);
           }
+        } else if (ref.value >= image_end_ && ref.value < image_end_ + kPagesBehind * kPage) {
+          findings.behind.add(ref.value - image_end_);
+        }
+        break;
+      case CodeRefKind::kFixed:
+        if (ref.value >= kFixedLowest && ref.value < kFixedEnd) {
+          findings.fixed.add(ref.value);
         }
         break;
       case CodeRefKind::kStep:
@@ -123,13 +160,36 @@ class Scan {
   const VdsoImage& image_;
   std::size_t text_begin_;
   std::size_t text_end_;
+  std::int64_t image_end_;
 };
 
-std::int64_t lowest(const Findings& findings, std::int64_t so_far) noexcept {
-  for (const std::int64_t page : findings.pages) {
-    so_far = std::min(so_far, page);
+constexpr std::int64_t page_of(std::int64_t address) noexcept { return address & -kPage; }
+constexpr bool is_hpet_counter(std::int64_t address) noexcept {
+  return address - page_of(address) == kHpetCounter;
+}
+
+// The lowest reference, but for one to a page of which nothing but an HPET's counter is read: 0
+// when there is none.
+template <std::size_t N>
+std::int64_t lowest_data(const ShortList<N>& values) noexcept {
+  std::int64_t found = 0;
+  for (const std::int64_t value : values) {
+    const bool page_has_more = std::any_of(values.begin(), values.end(), [&](std::int64_t other) {
+      return page_of(other) == page_of(value) && !is_hpet_counter(other);
+    });
+    if (page_has_more && (found == 0 || value < found)) {
+      found = value;
+    }
   }
-  return so_far;
+  return found;
+}
+
+// Is an HPET's counter read, in a page of its own?
+template <std::size_t N>
+bool reads_hpet(const ShortList<N>& values, std::int64_t data) noexcept {
+  return std::any_of(values.begin(), values.end(), [&](std::int64_t value) {
+    return is_hpet_counter(value) && page_of(value) != page_of(data);
+  });
 }
 
 // Of the function that chooses between the clock blocks. Also where the address of the second block
@@ -150,35 +210,48 @@ std::int64_t stride(const Findings& findings, std::int64_t data) noexcept {
 
 CodeHints scan_code(const VdsoImage& image) noexcept {
   const Scan scan(image);
-  const Findings gettime = scan.run(image.clock_gettime);
-  const Findings getres = scan.run(image.clock_getres);
-  std::int64_t data = lowest(gettime, 0);
-  data = lowest(getres, data);
-  data = lowest(scan.run(image.gettimeofday), data);
-  data = lowest(scan.run(image.time), data);
-
-  CodeHints hints;
-  hints.data = static_cast<std::int32_t>(data);
-  if (data != 0) {
-    // In the other functions the same constants are offsets within a block.
-    hints.stride = static_cast<std::uint16_t>(stride(gettime, data));
+  Findings all = scan.run(image.clock_gettime);
+  const std::int64_t stride_seen = stride(all, lowest_data(all.pages));
+  for (const Function* function : {&image.clock_getres, &image.gettimeofday, &image.time}) {
+    all.merge(scan.run(*function));
   }
-  hints.highest_id = static_cast<std::uint8_t>(std::max(gettime.limit, getres.limit));
+  CodeHints hints;
+  hints.highest_id = static_cast<std::uint8_t>(all.limit);
+  const auto take = [&](vvar::Anchor anchor, const auto& values) {
+    hints.anchor = anchor;
+    hints.data = static_cast<std::int32_t>(lowest_data(values));
+    hints.hpet = reads_hpet(values, hints.data);
+  };
+  if (!all.pages.empty()) {
+    take(vvar::Anchor::kImage, all.pages);
+    // In the other functions the same constants are offsets within a block.
+    hints.stride = static_cast<std::uint16_t>(stride_seen);
+  } else if (!all.fixed.empty()) {
+    take(vvar::Anchor::kAbsolute, all.fixed);
+  } else if (!all.behind.empty()) {
+    take(vvar::Anchor::kImageEnd, all.behind);
+  }
   return hints;
 }
 
 HintVerdict judge(const CodeHints& hints, const vvar::Layout& layout) noexcept {
-  if (hints.data != 0 && hints.data != layout.data) {
+  const vvar::BlockLayout& block = vvar::block_layout(layout.block);
+  if (hints.data != 0 && (hints.anchor != layout.anchor || hints.data != layout.data)) {
     return HintVerdict::kOtherData;
   }
-  if (hints.stride != 0 && hints.stride != vvar::block_layout(layout.block).stride) {
+  if (hints.stride != 0 && hints.stride != block.stride) {
     return HintVerdict::kOtherStride;
   }
   if (hints.highest_id != 0 && hints.highest_id != layout.highest_id) {
     return HintVerdict::kOtherIds;
   }
-  return hints.data != 0 && hints.stride != 0 && hints.highest_id != 0 ? HintVerdict::kConfirms
-                                                                       : HintVerdict::kSilent;
+  if (hints.hpet && !layout.hpet) {
+    return HintVerdict::kOtherDevice;
+  }
+  const bool all_seen = hints.data != 0 && (hints.stride != 0 || block.stride == 0) &&
+                        (hints.highest_id != 0 || layout.highest_id == 0) &&
+                        hints.hpet == layout.hpet;
+  return all_seen ? HintVerdict::kConfirms : HintVerdict::kSilent;
 }
 
 }  // namespace vvarclock::discover

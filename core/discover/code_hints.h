@@ -14,10 +14,12 @@
 namespace vvarclock::discover {
 
 struct CodeHints {
+  vvar::Anchor anchor = vvar::Anchor::kImage;  // what data counts from
   std::int32_t data =
-      0;  // lowest page reference of the clock functions, bytes from the image; 0 = none
+      0;  // lowest page reference of the clock functions, bytes from the anchor; 0 = none
   std::uint16_t stride = 0;     // distance of the second clock block; 0 = not seen
   std::uint8_t highest_id = 0;  // the limit that the clock id is compared against; 0 = not seen
+  bool hpet = false;            // reads the main counter of an HPET
 };
 
 CodeHints scan_code(const VdsoImage& image) noexcept;
@@ -28,6 +30,7 @@ enum class HintVerdict : std::uint8_t {
   kOtherData,    // the code reads another data page
   kOtherStride,  // the code's second block is elsewhere
   kOtherIds,     // the code knows other clock ids
+  kOtherDevice,  // the code reads an HPET, which this generation does not, or the reverse
 };
 
 HintVerdict judge(const CodeHints& hints, const vvar::Layout& layout) noexcept;

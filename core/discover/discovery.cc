@@ -20,6 +20,10 @@ std::span<const std::byte> mapped_image(const Kernel& kernel, const std::byte* v
   return {vdso, claimed < mapped ? claimed : mapped};
 }
 
+constexpr std::size_t whole_pages(std::size_t bytes) noexcept {
+  return (bytes + kPageSize - 1) / kPageSize * kPageSize;
+}
+
 // Tries the layouts that `wanted` selects; true when one is believed.
 template <class Wanted>
 bool try_layouts(Discovery& found, const Probe& probe, Wanted wanted) noexcept {
@@ -60,7 +64,7 @@ Discovery discover(const Kernel& kernel, const std::byte* vdso, Effort effort) n
     return found;
   }
   found.hints = scan_code(found.image);
-  const Probe probe{&kernel, vdso, found.hints, effort};
+  const Probe probe{&kernel, {vdso, whole_pages(bytes.size())}, found.hints, effort};
   const auto confirmed = [&](const vvar::Layout& layout) {
     return judge(found.hints, layout) == HintVerdict::kConfirms;
   };

@@ -28,7 +28,8 @@ struct Surroundings {
 };
 
 // Everything that holds in any clock mode.
-Finding check_any_mode(const PageCopy& copy, const Surroundings& around) noexcept;
+Finding check_any_mode(const PageCopy& copy, const vvar::Layout& layout,
+                       const Surroundings& around) noexcept;
 
 // What holds beyond that while the clock mode names a counter. In mode none the kernel leaves these
 // fields stale or zero.

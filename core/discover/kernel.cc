@@ -26,19 +26,25 @@ long ask_timezone(vvar::Timezone& out) noexcept {
   return result;
 }
 
+const std::byte* fixed_mapping(std::uintptr_t address) noexcept {
+  return reinterpret_cast<const std::byte*>(address);
+}
+
 // lfence is on every x86-64 CPU, so it serves for checking whatever ordering was chosen.
 constexpr Kernel kHost{readable,
                        arch::raw_clock_gettime,
                        arch::raw_clock_getres,
                        arch::LfenceTsc::read,
                        read_clock_of_kind<arch::LfenceTsc>,
-                       ask_timezone};
+                       ask_timezone,
+                       fixed_mapping};
 constexpr Kernel kHostWithoutCounter{readable,
                                      arch::raw_clock_gettime,
                                      arch::raw_clock_getres,
                                      nullptr,
                                      read_clock_of_kind<arch::ForbiddenCounter>,
-                                     ask_timezone};
+                                     ask_timezone,
+                                     fixed_mapping};
 
 }  // namespace
 

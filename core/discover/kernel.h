@@ -28,21 +28,18 @@ struct Kernel {
                      vvar::SecNsec& time) noexcept;
   // The time zone, by system call: 0 or a negative errno.
   long (*timezone)(vvar::Timezone& out) noexcept;
+  // Where the kernel's fixed mappings are, which old kernels keep their page in: the address
+  // itself, but for simulations.
+  const std::byte* (*fixed_mapping)(std::uintptr_t address) noexcept;
 };
 
 // Page readers with counter C, in the form of Kernel::read_clock.
 template <arch::Counter C>
 bool read_clock_of_kind(vvar::BlockKind kind, const vvar::Binding& binding, vvar::ClockId id,
                         vvar::SecNsec& time) noexcept {
-  switch (kind) {
-    case vvar::BlockKind::kD:
-      return vvar::read_clock<vvar::kBlockD, C>(binding, id, time);
-    case vvar::BlockKind::kDm:
-      return vvar::read_clock<vvar::kBlockDm, C>(binding, id, time);
-    case vvar::BlockKind::kV:
-      break;
-  }
-  return vvar::read_clock<vvar::kBlockV, C>(binding, id, time);
+  return vvar::with_block(kind, [&]<const vvar::BlockLayout & B>() {
+    return vvar::read_clock<B, C>(binding, id, time);
+  });
 }
 
 // The kernel that runs this process. counter: see Kernel; the ordered reader is used, so that what

@@ -23,6 +23,8 @@ ProbeTest from_hints(HintVerdict verdict) noexcept {
       return ProbeTest::kCodeStride;
     case HintVerdict::kOtherIds:
       return ProbeTest::kCodeIds;
+    case HintVerdict::kOtherDevice:
+      return ProbeTest::kCodeDevice;
     case HintVerdict::kConfirms:
     case HintVerdict::kSilent:
       break;
@@ -34,7 +36,7 @@ ProbeTest from_hints(HintVerdict verdict) noexcept {
 // nanoseconds.
 bool is_timens_page(const std::byte* data, const vvar::BlockLayout& layout) noexcept {
   for (const std::byte* block : {data, data + layout.stride}) {
-    if (!vvar::SeqMode::begin(block + layout.seq).marks_timens() ||
+    if (!vvar::look(block, layout).marks_timens() ||
         load<std::uint64_t>(block, layout.cycle_last) != 0 ||
         load<std::uint32_t>(block, layout.mult) != 0 ||
         load<std::uint32_t>(block, layout.shift) != 0) {
@@ -57,7 +59,7 @@ Finding find_real_data(const Kernel& kernel, const vvar::Layout& layout,
     return {ProbeTest::kDataUnreadable};
   }
   real = binding.data;
-  if (!vvar::SeqMode::begin(binding.data + block.seq).marks_timens()) {
+  if (!block.is_generic() || !vvar::look(binding.data, block).marks_timens()) {
     return {};
   }
   if (!is_timens_page(binding.data, block)) {
@@ -84,10 +86,10 @@ bool ask_surroundings(const Kernel& kernel, Surroundings& around) noexcept {
 }
 
 Finding check_counter_page(const Kernel& kernel, arch::ClockMode mode,
-                           const vvar::Binding& binding) noexcept {
-  const std::byte* const page = mode == arch::kModePvclock   ? binding.counters.pvclock
-                                : mode == arch::kModeHvclock ? binding.counters.hvclock
-                                                             : binding.data;
+                           const arch::ClockModes& modes, const vvar::Binding& binding) noexcept {
+  const std::byte* const page = mode == modes.pvclock   ? binding.counters.pvclock
+                                : mode == modes.hvclock ? binding.counters.hvclock
+                                                        : binding.data;
   return page != nullptr && kernel.readable(page) ? Finding{} : Finding{ProbeTest::kCounterPage};
 }
 
@@ -103,29 +105,64 @@ Finding check_bytes(const Probe& probe, const vvar::Layout& layout, const vvar::
       break;
   }
   const arch::ClockMode mode = copy.blocks[0].mode;
-  if (mode < arch::kModeNone || mode > arch::kModeHvclock) {
+  const vvar::BlockLayout& block = vvar::block_layout(layout.block);
+  if (mode < arch::kModeNone || mode > block.modes.highest) {
     return {ProbeTest::kClockMode, static_cast<std::uint32_t>(mode)};
   }
   if (mode == arch::kModeTsc && probe.kernel->counter != nullptr) {
     around.counter = probe.kernel->counter();
     around.counter_known = true;
   }
-  if (const Finding found = check_any_mode(copy, around); found.test != ProbeTest::kPassed) {
-    return found;
-  }
-  if (mode == arch::kModeNone) {
-    return judge(probe.hints, layout) == HintVerdict::kConfirms ? Finding{}
-                                                                : Finding{ProbeTest::kCodeSilent};
-  }
-  if (const Finding found = check_counting(copy, vvar::block_layout(layout.block), around);
+  if (const Finding found = check_any_mode(copy, layout, around);
       found.test != ProbeTest::kPassed) {
     return found;
   }
-  return check_counter_page(*probe.kernel, mode, binding);
+  if (mode != arch::kModeTsc && mode != block.modes.pvclock && mode != block.modes.hvclock) {
+    return judge(probe.hints, layout) == HintVerdict::kConfirms ? Finding{}
+                                                                : Finding{ProbeTest::kCodeSilent};
+  }
+  if (const Finding found = check_counting(copy, block, around); found.test != ProbeTest::kPassed) {
+    return found;
+  }
+  // Before 4.5 the pvclock records are out of reach: the kernel answers, and the page is right all
+  // the same.
+  return layout.pvclock == vvar::kNoPage
+             ? Finding{}
+             : check_counter_page(*probe.kernel, mode, block.modes, binding);
 }
 
-const std::byte* page_at(const std::byte* image, std::int32_t offset) noexcept {
-  return offset == vvar::kNoPage ? nullptr : image + offset;
+const std::byte* page_at(const Probe& probe, const vvar::Layout& layout,
+                         std::int32_t offset) noexcept {
+  if (offset == vvar::kNoPage) {
+    return nullptr;
+  }
+  switch (layout.anchor) {
+    case vvar::Anchor::kAbsolute:
+      return probe.kernel->fixed_mapping(
+          static_cast<std::uintptr_t>(static_cast<std::intptr_t>(offset)));
+    case vvar::Anchor::kImageEnd:
+      return probe.image.data() + probe.image.size() + offset;
+    case vvar::Anchor::kImage:
+      break;
+  }
+  return probe.image.data() + offset;
+}
+
+// Pages before the generic vDSO: one data page with other neighbours in each generation, a device
+// among them. They are only looked at where the code names them, and the hypervisor pages are only
+// believed where it names the generation, too.
+vvar::Binding candidate_for(const Probe& probe, const vvar::Layout& layout) noexcept {
+  const auto at = [&](std::int32_t offset) { return page_at(probe, layout, offset); };
+  vvar::Binding candidate;
+  candidate.data = at(layout.data);
+  candidate.timens_data = at(layout.timens);
+  if (vvar::block_layout(layout.block).is_generic() ||
+      judge(probe.hints, layout) == HintVerdict::kConfirms) {
+    candidate.counters = {at(layout.pvclock), at(layout.hvclock)};
+  }
+  candidate.timezone = layout.timezone;
+  candidate.hrtimer_res = layout.hrtimer_res;
+  return candidate;
 }
 
 Refusal refuse(const vvar::Layout& layout, const Finding& found) noexcept {
@@ -139,13 +176,10 @@ Refusal probe_layout(const Probe& probe, const vvar::Layout& layout,
   if (const ProbeTest test = from_hints(judge(probe.hints, layout)); test != ProbeTest::kPassed) {
     return refuse(layout, {test});
   }
-  vvar::Binding candidate;
-  candidate.data = page_at(probe.image, layout.data);
-  candidate.timens_data = page_at(probe.image, layout.timens);
-  candidate.counters = {page_at(probe.image, layout.pvclock), page_at(probe.image, layout.hvclock)};
-  candidate.timezone = layout.timezone;
-  candidate.hrtimer_res = layout.hrtimer_res;
-
+  if (probe.hints.data == 0 && !vvar::block_layout(layout.block).is_generic()) {
+    return refuse(layout, {ProbeTest::kCodeSilent});
+  }
+  vvar::Binding candidate = candidate_for(probe, layout);
   const std::byte* real = nullptr;
   if (const Finding found = find_real_data(*probe.kernel, layout, candidate, real);
       found.test != ProbeTest::kPassed) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/discover/code_hints.h"
 #include "core/discover/kernel.h"
@@ -21,6 +22,7 @@ enum class ProbeTest : std::uint8_t {
   kCodeData,          // the vDSO's code reads another data page
   kCodeStride,        // ... another distance between the clock blocks
   kCodeIds,           // ... other clock ids
+  kCodeDevice,        // ... an HPET, which this generation does not read
   kCodeSilent,        // clock mode none: the bytes say too little, and the code does not confirm
   kDataUnreadable,    // the data page cannot be read
   kTimensUnreadable,  // a time-namespace mark, but no readable real page behind it
@@ -70,7 +72,7 @@ inline constexpr Effort kDiagnosisEffort{1000, 20'000'000};
 
 struct Probe {
   const Kernel* kernel;
-  const std::byte* image;  // start of the vDSO: layouts count from here
+  std::span<const std::byte> image;  // the vDSO as mapped: layouts count from its start or its end
   CodeHints hints;
   Effort effort;
 };

@@ -8,19 +8,27 @@ using arch::load;
 // A writer needs under a microsecond; this many attempts are some milliseconds.
 constexpr int kMaxCopies = 1 << 16;
 
+// No base in the block: zero, as the kernel leaves the unused ones of the generic vDSO.
+vvar::SecNsec copy_base(const std::byte* block, const vvar::BlockLayout& layout,
+                        vvar::ClockId id) noexcept {
+  if (layout.sec(id) == 0) {
+    return {0, 0};
+  }
+  return {load<std::uint64_t>(block, layout.sec(id)), load<std::uint64_t>(block, layout.nsec(id))};
+}
+
 BlockCopy copy_block(const std::byte* block, const vvar::BlockLayout& layout) noexcept {
   BlockCopy copy{};
-  const vvar::SeqMode look = vvar::SeqMode::begin(block + layout.seq);
-  copy.seq = look.seq();
-  copy.mode = look.mode();
+  const vvar::SeqMode seen = vvar::look(block, layout);
+  copy.seq = seen.seq();
+  copy.mode = seen.mode();
   copy.cycle_last = load<std::uint64_t>(block, layout.cycle_last);
   copy.max_cycles = layout.max_cycles == 0 ? 0 : load<std::uint64_t>(block, layout.max_cycles);
   copy.mask = load<std::uint64_t>(block, layout.mask);
   copy.mult = load<std::uint32_t>(block, layout.mult);
   copy.shift = load<std::uint32_t>(block, layout.shift);
   for (vvar::ClockId id = 0; id < vvar::kBasetimeSlots; ++id) {
-    copy.basetime[id] = {load<std::uint64_t>(block, layout.sec(id)),
-                         load<std::uint64_t>(block, layout.nsec(id))};
+    copy.basetime[id] = copy_base(block, layout, id);
   }
   return copy;
 }
@@ -31,8 +39,8 @@ CopyResult copy_page(const std::byte* data, const vvar::Layout& layout, PageCopy
   const vvar::BlockLayout& block = vvar::block_layout(layout.block);
   bool always_odd = true;
   for (int attempt = 0; attempt < kMaxCopies; ++attempt) {
-    const vvar::SeqMode begin = vvar::SeqMode::begin(data + block.seq);
-    const vvar::SeqMode begin_raw = vvar::SeqMode::begin(data + block.stride + block.seq);
+    const vvar::SeqMode begin = vvar::look(data, block);
+    const vvar::SeqMode begin_last = vvar::look(data + block.stride, block);
     if (begin.being_written()) {
       __builtin_ia32_pause();
       continue;
@@ -41,8 +49,9 @@ CopyResult copy_page(const std::byte* data, const vvar::Layout& layout, PageCopy
     copy.blocks = {copy_block(data, block), copy_block(data + block.stride, block)};
     copy.timezone = {load<std::int32_t>(data, layout.timezone),
                      load<std::int32_t>(data, layout.timezone + 4U)};
-    copy.hrtimer_res = load<std::uint32_t>(data, layout.hrtimer_res);
-    if (!begin.changed(data + block.seq) && !begin_raw.changed(data + block.stride + block.seq)) {
+    copy.hrtimer_res = layout.hrtimer_res == 0 ? 0 : load<std::uint32_t>(data, layout.hrtimer_res);
+    if (!vvar::has_moved(begin, data, block) &&
+        !vvar::has_moved(begin_last, data + block.stride, block)) {
       return CopyResult::kDone;
     }
   }

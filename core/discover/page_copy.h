@@ -24,9 +24,10 @@ struct BlockCopy {
 };
 
 struct PageCopy {
-  std::array<BlockCopy, 2> blocks;  // 0: every clock but RAW; 1: RAW
+  std::array<BlockCopy, 2>
+      blocks;  // 0: every clock but RAW; 1: RAW, or block 0 again where there is no other
   vvar::Timezone timezone;
-  std::uint32_t hrtimer_res;
+  std::uint32_t hrtimer_res;  // 0 where the page does not say
 };
 
 enum class CopyResult : std::uint8_t {

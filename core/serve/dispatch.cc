@@ -157,15 +157,8 @@ Functions functions(arch::Ordering ordering, bool counter_allowed) noexcept {
 
 Functions page_readers(vvar::BlockKind kind, arch::Ordering ordering,
                        bool counter_allowed) noexcept {
-  switch (kind) {
-    case vvar::BlockKind::kD:
-      return functions<vvar::kBlockD>(ordering, counter_allowed);
-    case vvar::BlockKind::kDm:
-      return functions<vvar::kBlockDm>(ordering, counter_allowed);
-    case vvar::BlockKind::kV:
-      break;
-  }
-  return functions<vvar::kBlockV>(ordering, counter_allowed);
+  return vvar::with_block(
+      kind, [&]<const BlockLayout & B>() { return functions<B>(ordering, counter_allowed); });
 }
 
 void attach(const vvar::Binding& binding, const Functions& functions) noexcept {

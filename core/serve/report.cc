@@ -12,7 +12,7 @@ using discover::Discovery;
 using discover::Outcome;
 
 vvar::SeqMode look(const Discovery& bound) noexcept {
-  return vvar::SeqMode::begin(bound.binding.data + vvar::block_layout(bound.layout->block).seq);
+  return vvar::look(bound.binding.data, vvar::block_layout(bound.layout->block));
 }
 
 // Asked before a hypervisor page is touched: one that the kernel has not given out is a bus error.
@@ -73,9 +73,8 @@ const std::byte* data_now(const Discovery& bound) noexcept {
 
 arch::ClockMode clock_mode_now(const Discovery& bound) noexcept {
   const std::byte* const data = data_now(bound);
-  return data == nullptr
-             ? arch::kModeTimens
-             : vvar::SeqMode::begin(data + vvar::block_layout(bound.layout->block).seq).mode();
+  return data == nullptr ? arch::kModeTimens
+                         : vvar::look(data, vvar::block_layout(bound.layout->block)).mode();
 }
 
 Service service(const Report& report, vvar::ClockId id) noexcept {

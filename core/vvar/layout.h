@@ -1,90 +1,231 @@
-// What a vvar page looks like: one constexpr description per kernel generation, and the only place
-// that knows offsets.
+// What a vvar page looks like: one constexpr description per kernel generation,
+// and the only place that knows offsets.
 //
-// Two things vary on their own: the clock block (where its fields lie: known at compile time, so
-// that the hot path has constant offsets) and the order of the pages with the tail of the data
-// (known at run time, in the binding).
+// Two things vary on their own: the clock block (where its fields lie: known at
+// compile time, so that the hot path has constant offsets) and the order of the
+// pages with the tail of the data (known at run time, in the binding).
 //
-// A description is a claim, never believed by itself: see core/discover/layout_probe.h.
-// Depends on clock_id.h. Pure.
+// A description is a claim, never believed by itself: see
+// core/discover/layout_probe.h. Depends on clock_id.h and the mode numbers.
+// Pure.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "arch/x86/clock_mode.h"
 #include "core/vvar/clock_id.h"
 
 namespace vvarclock::vvar {
 
-// One clock block of the generic vDSO (5.3 and later): a header and basetime[12] of {u64 sec, u64
-// nsec}. Two blocks follow each other: block 0 for every clock but RAW, block 1 for
-// CLOCK_MONOTONIC_RAW. Byte offsets from the start of a block.
+// Where the base of one clock is, in bytes from the start of its block. Both
+// zero: not in the block.
+struct Slot {
+  std::uint16_t sec = 0;   // u64
+  std::uint16_t nsec = 0;  // u64; shifted nanoseconds, or nanoseconds for a coarse clock
+};
+using Slots = std::array<Slot, kBasetimeSlots>;
+
+// One clock block, in bytes from its start. The generic vDSO (5.3 and later)
+// has two that follow each other: block 0 for every clock but RAW, block 1 for
+// CLOCK_MONOTONIC_RAW. Older kernels have one, and no raw clock.
 struct BlockLayout {
-  std::uint16_t
-      seq;  // u32; clock mode, s32, is in the next four bytes: both are read by one 8-byte load
+  std::uint16_t seq;         // u32
+  std::uint16_t mode;        // s32; right behind seq, both are read by one 8-byte load
   std::uint16_t cycle_last;  // u64
   std::uint16_t max_cycles;  // u64; 0 = the block has no such field
   std::uint16_t mask;        // u64
   std::uint16_t mult;        // u32
   std::uint16_t shift;       // u32
-  std::uint16_t basetime;    // entry 0
-  std::uint16_t stride;      // distance from block 0 to block 1
+  std::uint16_t stride;      // distance from block 0 to block 1; 0 = there is one block
+  std::uint16_t basetime;    // of the generic vDSO, u64 sec and u64 nsec for each
+                             // of 12 ids; 0 = see slots
+  std::uint32_t ids;         // the clocks that the blocks hold, one bit each
+  arch::ClockModes modes{arch::kModesSince412};
+  Slots slots{};
 
+  [[nodiscard]] constexpr bool is_generic() const noexcept { return basetime != 0; }
+  [[nodiscard]] constexpr bool has_raw_block() const noexcept { return stride != 0; }
+  [[nodiscard]] constexpr bool mode_follows_seq() const noexcept { return mode == seq + 4; }
   [[nodiscard]] constexpr std::size_t sec(ClockId id) const noexcept {
-    return basetime + std::size_t{16} * id;
+    return is_generic() ? basetime + std::size_t{16} * id : slots[id].sec;
   }
-  [[nodiscard]] constexpr std::size_t nsec(ClockId id) const noexcept { return sec(id) + 8U; }
+  [[nodiscard]] constexpr std::size_t nsec(ClockId id) const noexcept {
+    return is_generic() ? sec(id) + 8 : slots[id].nsec;
+  }
 };
 
-enum class BlockKind : std::uint8_t { kD, kDm, kV };
+namespace detail {
 
-// include/vdso/datapage.h, struct vdso_data, 5.3 - 6.9 (x86); tz and hrtimer_res at its end.
-inline constexpr BlockLayout kBlockD{0, 8, 0, 16, 24, 28, 32, 240};
+constexpr Slots slots(Slot realtime, Slot monotonic, Slot realtime_coarse, Slot monotonic_coarse,
+                      Slot tai = {}) {
+  Slots all{};
+  all[kRealtime] = realtime;
+  all[kMonotonic] = monotonic;
+  all[kRealtimeCoarse] = realtime_coarse;
+  all[kMonotonicCoarse] = monotonic_coarse;
+  all[kTai] = tai;
+  return all;
+}
+
+inline constexpr std::uint32_t kOldIds = bit(kRealtime) | bit(kMonotonic) | kCoarseIds;
+
+// struct vsyscall_gtod_data with two-word seconds and shifted nanoseconds; the
+// same bytes with other mode numbers.
+constexpr BlockLayout block_b(arch::ClockModes modes) {
+  return {0,  4, 8, 0,       16,    24,
+          28, 0, 0, kOldIds, modes, slots({40, 32}, {48, 56}, {64, 72}, {80, 88})};
+}
+
+}  // namespace detail
+
+enum class BlockKind : std::uint8_t { kA, kAvz, kBUntil46, kB, kC, kD, kDm, kV };
+
+// struct vsyscall_gtod_data, 3.10 - 3.14: arch/x86/include/asm/vgtod.h.
+inline constexpr BlockLayout kBlockA{0,
+                                     8,
+                                     16,
+                                     0,
+                                     24,
+                                     32,
+                                     36,
+                                     0,
+                                     0,
+                                     detail::kOldIds,
+                                     arch::kModesUntil46,
+                                     detail::slots({40, 48}, {64, 56}, {80, 88}, {96, 104})};
+// The same with one field more before the time zone: OpenVZ's and
+// Virtuozzo's 3.10.
+inline constexpr BlockLayout kBlockAvz{0,
+                                       8,
+                                       16,
+                                       0,
+                                       24,
+                                       32,
+                                       36,
+                                       0,
+                                       0,
+                                       detail::kOldIds,
+                                       arch::kModesUntil46,
+                                       detail::slots({40, 48}, {64, 56}, {88, 96}, {104, 112})};
+// 3.15 - 4.6, and 4.7 - 4.19: the same file; 64-bit kernels.
+inline constexpr BlockLayout kBlockBUntil46 = detail::block_b(arch::kModesUntil46);
+inline constexpr BlockLayout kBlockB = detail::block_b(arch::kModesSince412);
+// basetime[] of {sec, nsec} by clock id, 4.20 - 5.2: the same file.
+inline constexpr BlockLayout kBlockC{
+    0,
+    4,
+    8,
+    0,
+    16,
+    24,
+    28,
+    0,
+    0,
+    detail::kOldIds | bit(kTai),
+    arch::kModesSince412,
+    detail::slots({32, 40}, {48, 56}, {112, 120}, {128, 136}, {208, 216})};
+// include/vdso/datapage.h, struct vdso_data, 5.3 - 6.9 (x86); tz and
+// hrtimer_res at its end.
+inline constexpr BlockLayout kBlockD{0, 4, 8, 0, 16, 24, 28, 240, 32, kServedIds};
 // The same struct with max_cycles, 6.10 - 6.14 (x86).
-inline constexpr BlockLayout kBlockDm{0, 8, 16, 24, 32, 36, 40, 248};
-// struct vdso_clock, 6.15 and later (x86): tz and hrtimer_res have moved out of it.
-inline constexpr BlockLayout kBlockV{0, 8, 16, 24, 32, 36, 40, 232};
+inline constexpr BlockLayout kBlockDm{0, 4, 8, 16, 24, 32, 36, 248, 40, kServedIds};
+// struct vdso_clock, 6.15 and later (x86): tz and hrtimer_res have moved out of
+// it.
+inline constexpr BlockLayout kBlockV{0, 4, 8, 16, 24, 32, 36, 232, 40, kServedIds};
 
-constexpr const BlockLayout& block_layout(BlockKind kind) noexcept {
+// Calls `visit` with the block layout of `kind` as a compile-time constant.
+template <class Visit>
+constexpr decltype(auto) with_block(BlockKind kind, Visit&& visit) {
   switch (kind) {
+    case BlockKind::kA:
+      return visit.template operator()<kBlockA>();
+    case BlockKind::kAvz:
+      return visit.template operator()<kBlockAvz>();
+    case BlockKind::kBUntil46:
+      return visit.template operator()<kBlockBUntil46>();
+    case BlockKind::kB:
+      return visit.template operator()<kBlockB>();
+    case BlockKind::kC:
+      return visit.template operator()<kBlockC>();
     case BlockKind::kD:
-      return kBlockD;
+      return visit.template operator()<kBlockD>();
     case BlockKind::kDm:
-      return kBlockDm;
+      return visit.template operator()<kBlockDm>();
     case BlockKind::kV:
       break;
   }
-  return kBlockV;
+  return visit.template operator()<kBlockV>();
 }
 
-// A page that this generation does not have.
+constexpr const BlockLayout& block_layout(BlockKind kind) noexcept {
+  return with_block(kind, []<const BlockLayout & B>() -> const BlockLayout& { return B; });
+}
+
+// A page or field that this generation does not have.
 inline constexpr std::int32_t kNoPage = 0;
 
+// What the page offsets of a layout count from.
+enum class Anchor : std::uint8_t {
+  kImage,     // the start of the vDSO image
+  kImageEnd,  // its end, in whole pages
+  kAbsolute,  // address 0: the kernel's fixed mappings
+};
+
 struct Layout {
-  const char* name;  // kernel releases that have it (x86), for the report
+  const char* name;  // kernel releases that have it (x86-64), for the report
   BlockKind block;
-  std::int32_t data;          // block 0, bytes from the start of the vDSO image
+  Anchor anchor;
+  std::int32_t data;          // block 0, bytes from the anchor
   std::int32_t timens;        // in a time namespace: the real block 0
   std::int32_t pvclock;       // the record of vCPU 0
   std::int32_t hvclock;       // the Hyper-V page
   std::uint16_t timezone;     // s32 minutes west, s32 dst type; bytes from block 0
-  std::uint16_t hrtimer_res;  // u32 ns; bytes from block 0
+  std::uint16_t hrtimer_res;  // u32 ns; bytes from block 0; 0 = not in the page
   std::uint16_t size;         // bytes that a reader may touch, from block 0
-  std::uint8_t highest_id;    // what the vDSO's code compares the clock id against
+  std::uint8_t highest_id;    // what the vDSO's code compares the clock id
+                              // against; 0 = nothing to be seen
+  bool hpet;                  // the code may read the HPET, a device in a page of its own, which
+                              // we never touch
 };
 
-// Newest first. Sources: include/vdso/datapage.h, arch/x86/include/asm/vvar.h,
-// arch/x86/entry/vdso/vdso-layout.lds.S and include/vdso/{clocksource,datapage}.h of the releases
-// named.
-inline constexpr std::array<Layout, 6> kLayouts{{
-    {"6.17-7.3", BlockKind::kV, -0x6000, -0x5000, -0x2000, -0x1000, 2320, 2328, 2336, 23},
-    {"6.15-6.16", BlockKind::kV, -0x6000, -0x5000, -0x2000, -0x1000, 464, 472, 480, 15},
-    {"6.13-6.14", BlockKind::kDm, -0x4000, -0x3000, -0x2000, -0x1000, 232, 240, 496, 15},
-    {"6.10-6.12", BlockKind::kDm, -0x4000 + 0x80, -0x1000 + 0x80, -0x3000, -0x2000, 232, 240, 496,
-     15},
-    {"5.6-6.9", BlockKind::kD, -0x4000 + 0x80, -0x1000 + 0x80, -0x3000, -0x2000, 224, 232, 480, 15},
-    {"5.3-5.5", BlockKind::kD, -0x3000 + 0x80, kNoPage, -0x2000, -0x1000, 224, 232, 480, 15},
+// Newest first. Sources: include/vdso/datapage.h,
+// arch/x86/include/asm/{vvar,vgtod,fixmap}.h, arch/x86/entry/vdso/
+// vdso-layout.lds.S and arch/x86/vdso/ of the releases named. Before 4.5 each
+// CPU has a pvclock record of its own, outside the reach of the image: those
+// are left to the kernel.
+inline constexpr std::array<Layout, 15> kLayouts{{
+    {"6.17-7.3", BlockKind::kV, Anchor::kImage, -0x6000, -0x5000, -0x2000, -0x1000, 2320, 2328,
+     2336, 23, false},
+    {"6.15-6.16", BlockKind::kV, Anchor::kImage, -0x6000, -0x5000, -0x2000, -0x1000, 464, 472, 480,
+     15, false},
+    {"6.13-6.14", BlockKind::kDm, Anchor::kImage, -0x4000, -0x3000, -0x2000, -0x1000, 232, 240, 496,
+     15, false},
+    {"6.10-6.12", BlockKind::kDm, Anchor::kImage, -0x3f80, -0xf80, -0x3000, -0x2000, 232, 240, 496,
+     15, false},
+    {"5.6-6.9", BlockKind::kD, Anchor::kImage, -0x3f80, -0xf80, -0x3000, -0x2000, 224, 232, 480, 15,
+     false},
+    {"5.3-5.5", BlockKind::kD, Anchor::kImage, -0x2f80, kNoPage, -0x2000, -0x1000, 224, 232, 480,
+     15, false},
+    {"4.20-5.2", BlockKind::kC, Anchor::kImage, -0x2f80, kNoPage, -0x2000, -0x1000, 224, 0, 232, 15,
+     false},
+    {"4.12-4.19", BlockKind::kB, Anchor::kImage, -0x2f80, kNoPage, -0x2000, -0x1000, 96, 0, 104, 0,
+     false},
+    {"4.7-4.11", BlockKind::kB, Anchor::kImage, -0x1f80, kNoPage, -0x1000, kNoPage, 96, 0, 104, 0,
+     false},
+    {"4.5-4.6", BlockKind::kBUntil46, Anchor::kImage, -0x2f80, kNoPage, -0x1000, kNoPage, 96, 0,
+     104, 0, true},
+    {"3.17-4.4", BlockKind::kBUntil46, Anchor::kImage, -0x1f80, kNoPage, kNoPage, kNoPage, 96, 0,
+     104, 0, true},
+    {"3.16", BlockKind::kBUntil46, Anchor::kImageEnd, 0x80, kNoPage, kNoPage, kNoPage, 96, 0, 104,
+     0, true},
+    {"3.15", BlockKind::kBUntil46, Anchor::kAbsolute, -0xa00f80, kNoPage, kNoPage, kNoPage, 96, 0,
+     104, 0, true},
+    {"3.10-3.14", BlockKind::kA, Anchor::kAbsolute, -0xa00f80, kNoPage, kNoPage, kNoPage, 72, 0,
+     112, 0, true},
+    {"3.10 (OpenVZ)", BlockKind::kAvz, Anchor::kAbsolute, -0xa00f80, kNoPage, kNoPage, kNoPage, 76,
+     0, 120, 0, true},
 }};
 
 }  // namespace vvarclock::vvar

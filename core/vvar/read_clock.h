@@ -1,14 +1,16 @@
-// THE HOT PATH: page -> time, for high-resolution, raw and coarse clocks, in and out of a time
-// namespace.
+// THE HOT PATH: page -> time, for high-resolution, raw and coarse clocks, in
+// and out of a time namespace.
 //
-// Two layers. read_clock_once is one attempt in a straight line, for the usual case only.
-// read_clock is the whole protocol: it repeats the attempt within a bound, and finds its way
-// through a time namespace. Callers try the first and keep the second out of line. Neither makes a
-// system call; what neither can answer is the kernel's.
+// Two layers. read_clock_once is one attempt in a straight line, for the usual
+// case only. read_clock is the whole protocol: it repeats the attempt within a
+// bound, and finds its way through a time namespace. Callers try the first and
+// keep the second out of line. Neither makes a system call; what neither can
+// answer is the kernel's.
 //
-// seq, clock mode, cycle_last, mult, shift and the base are read on every call inside one sequence
-// section. Validity tests are inside the section, the carry is outside. Depends on arch/ and this
-// room. Pure: memory and counter in, time out.
+// seq, clock mode, cycle_last, mult, shift and the base are read on every call
+// inside one sequence section. Validity tests are inside the section, the carry
+// is outside. Depends on arch/ and this room. Pure: memory and counter in, time
+// out.
 #pragma once
 
 #include <time.h>
@@ -30,25 +32,57 @@ namespace vvarclock::vvar {
 using arch::Attempt;
 using arch::load;
 
-// How often an attempt may meet a writer before the kernel is asked. The kernel's writer needs
-// under a microsecond, but the virtual CPU that runs it can be stopped in the middle; the bound is
-// tens of milliseconds of waiting.
+// How often an attempt may meet a writer before the kernel is asked. The
+// kernel's writer needs under a microsecond, but the virtual CPU that runs it
+// can be stopped in the middle; the bound is tens of milliseconds of waiting.
 inline constexpr std::uint32_t kMaxAttempts = 1U << 20;
 
-// kHot: what is rare is reported as kBusy, so that its code and registers stay out of the straight
-// line. kFull: everything.
+// One look at seq and clock mode, and whether they have moved since.
+template <const BlockLayout& B>
+[[nodiscard, gnu::always_inline]] inline SeqMode look(const std::byte* block) noexcept {
+  if constexpr (B.mode_follows_seq()) {
+    return SeqMode::begin(block + B.seq);
+  } else {
+    return SeqMode::begin(block + B.seq, block + B.mode);
+  }
+}
+
+template <const BlockLayout& B>
+[[nodiscard, gnu::always_inline]] inline bool has_moved(const SeqMode& since,
+                                                        const std::byte* block) noexcept {
+  if constexpr (B.mode_follows_seq()) {
+    return since.changed(block + B.seq);
+  } else {
+    return since.seq_changed(block + B.seq);
+  }
+}
+
+// The same where the block's layout is known at run time only; not for the call path.
+[[nodiscard]] inline SeqMode look(const std::byte* block, const BlockLayout& layout) noexcept {
+  return layout.mode_follows_seq() ? SeqMode::begin(block + layout.seq)
+                                   : SeqMode::begin(block + layout.seq, block + layout.mode);
+}
+
+[[nodiscard]] inline bool has_moved(const SeqMode& since, const std::byte* block,
+                                    const BlockLayout& layout) noexcept {
+  return since.seq_changed(block + layout.seq);
+}
+
+// kHot: what is rare is reported as kBusy, so that its code and registers stay
+// out of the straight line. kFull: everything.
 enum class Path : std::uint8_t { kHot, kFull };
 
-// A high-resolution or raw clock from the block that holds it. Time is written only for kDone.
+// A high-resolution or raw clock from the block that holds it. Time is written
+// only for kDone.
 template <const BlockLayout& B, arch::Counter C, Path P>
 [[nodiscard, gnu::always_inline]] inline Attempt read_hres(const std::byte* block, ClockId id,
                                                            const arch::CounterPages& pages,
                                                            SecNsec& time) noexcept {
-  const SeqMode begin = SeqMode::begin(block + B.seq);
+  const SeqMode begin = look<B>(block);
   if (begin.being_written()) [[unlikely]] {
     return Attempt::kBusy;
   }
-  const arch::Cycles cycles = arch::read_hw_counter<C>(begin.mode(), pages);
+  const arch::Cycles cycles = arch::read_hw_counter<C, B.modes>(begin.mode(), pages);
   if (cycles.attempt != Attempt::kDone) [[unlikely]] {
     return cycles.attempt;
   }
@@ -57,7 +91,7 @@ template <const BlockLayout& B, arch::Counter C, Path P>
   const auto shift = load<std::uint32_t>(block, B.shift);
   const auto base = load<std::uint64_t>(block, B.nsec(id));
   const auto sec = load<std::uint64_t>(block, B.sec(id));
-  if (begin.changed(block + B.seq)) [[unlikely]] {
+  if (has_moved<B>(begin, block)) [[unlikely]] {
     return Attempt::kBusy;
   }
   if constexpr (P == Path::kHot) {
@@ -77,30 +111,33 @@ template <const BlockLayout& B, arch::Counter C, Path P>
 template <const BlockLayout& B>
 [[nodiscard, gnu::always_inline]] inline Attempt read_coarse(const std::byte* block, ClockId id,
                                                              SecNsec& time) noexcept {
-  const SeqMode begin = SeqMode::begin(block + B.seq);
+  const SeqMode begin = look<B>(block);
   if (begin.being_written()) [[unlikely]] {
     return Attempt::kBusy;
   }
   const auto sec = load<std::uint64_t>(block, B.sec(id));
   const auto nsec = load<std::uint64_t>(block, B.nsec(id));
-  if (begin.changed(block + B.seq)) [[unlikely]] {
+  if (has_moved<B>(begin, block)) [[unlikely]] {
     return Attempt::kBusy;
   }
   time = {sec, nsec};
   return Attempt::kDone;
 }
 
-// One attempt for any id, block 0 being at `data`. kUnavailable for every id that is not served.
+// One attempt for any id, block 0 being at `data`. kUnavailable for every id
+// that is not served.
 template <const BlockLayout& B, arch::Counter C, Path P = Path::kHot>
 [[nodiscard, gnu::always_inline]] inline Attempt read_clock_once(const std::byte* data,
                                                                  const arch::CounterPages& pages,
                                                                  ClockId id,
                                                                  SecNsec& time) noexcept {
-  if (is_in(id, kHresIds)) [[likely]] {
+  if (is_in(id, kHresIds & B.ids)) [[likely]] {
     return read_hres<B, C, P>(data, id, pages, time);
   }
-  if (id == kMonotonicRaw) {
-    return read_hres<B, C, P>(data + B.stride, kMonotonicRaw, pages, time);
+  if constexpr (B.has_raw_block()) {
+    if (id == kMonotonicRaw) {
+      return read_hres<B, C, P>(data + B.stride, kMonotonicRaw, pages, time);
+    }
   }
   if (is_in(id, kCoarseIds)) {
     return read_coarse<B>(data, id, time);
@@ -108,13 +145,17 @@ template <const BlockLayout& B, arch::Counter C, Path P = Path::kHot>
   return Attempt::kUnavailable;
 }
 
-// Block 0 of the real data: `data` itself, or what stands behind the mark of a time namespace; null
-// when that is unknown.
+// Block 0 of the real data: `data` itself, or what stands behind the mark of a
+// time namespace; null when that is unknown.
 template <const BlockLayout& B>
 [[nodiscard, gnu::always_inline]] inline const std::byte* real_data(
     const Binding& binding) noexcept {
-  const SeqMode look = SeqMode::begin(binding.data + B.seq);
-  return look.being_written() && look.marks_timens() ? binding.timens_data : binding.data;
+  if constexpr (!B.is_generic()) {
+    return binding.data;  // older than time namespaces
+  } else {
+    const SeqMode seen = look<B>(binding.data);
+    return seen.being_written() && seen.marks_timens() ? binding.timens_data : binding.data;
+  }
 }
 
 // The whole protocol. False: the kernel must be asked, and time is untouched.
@@ -128,9 +169,9 @@ template <const BlockLayout& B, arch::Counter C>
     SecNsec real{};
     const Attempt attempt = read_clock_once<B, C, Path::kFull>(data, binding.counters, id, real);
     if (attempt == Attempt::kDone) {
-      // The namespace page holds the offset of each clock where the real page holds its base, in
-      // both blocks alike. A signal handler may have changed the namespace since the look at the
-      // mark, so look again.
+      // The namespace page holds the offset of each clock where the real page
+      // holds its base, in both blocks alike. A signal handler may have changed
+      // the namespace since the look at the mark, so look again.
       const SecNsec offset{load<std::uint64_t>(binding.data, B.sec(id)),
                            load<std::uint64_t>(binding.data, B.nsec(id))};
       if (real_data<B>(binding) == data) [[likely]] {
@@ -146,8 +187,8 @@ template <const BlockLayout& B, arch::Counter C>
   return false;
 }
 
-// Seconds of CLOCK_REALTIME at the last update: one aligned word, so no sequence section. False:
-// ask the kernel.
+// Seconds of CLOCK_REALTIME at the last update: one aligned word, so no
+// sequence section. False: ask the kernel.
 template <const BlockLayout& B>
 [[nodiscard, gnu::always_inline]] inline bool read_time(const Binding& binding,
                                                         std::uint64_t& sec) noexcept {
@@ -164,7 +205,8 @@ struct Timezone {
   std::int32_t dst_type;
 };
 
-// The kernel's time zone, which it writes outside the sequence section. False: ask the kernel.
+// The kernel's time zone, which it writes outside the sequence section. False:
+// ask the kernel.
 template <const BlockLayout& B>
 [[nodiscard]] inline bool read_timezone(const Binding& binding, Timezone& zone) noexcept {
   const std::byte* const data = real_data<B>(binding);
@@ -176,11 +218,14 @@ template <const BlockLayout& B>
   return true;
 }
 
-// Resolution of a served clock in nanoseconds. False: the id is not served, or the kernel must be
-// asked.
+// Resolution of a served clock in nanoseconds. False: the id is not served, the
+// page does not say, or the kernel must be asked.
 template <const BlockLayout& B>
 [[nodiscard, gnu::always_inline]] inline bool read_resolution(const Binding& binding, ClockId id,
                                                               std::uint32_t& ns) noexcept {
+  if constexpr (!B.is_generic()) {
+    return false;
+  }
   if (is_in(id, kHresIds | kRawIds)) [[likely]] {
     const std::byte* const data = real_data<B>(binding);
     if (data == nullptr) [[unlikely]] {
