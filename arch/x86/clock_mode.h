@@ -29,7 +29,6 @@ struct ClockModes {
 };
 
 inline constexpr ClockModes kModesSince412{kModePvclock, kModeHvclock, 3};
-inline constexpr ClockModes kModesSince47{kModePvclock, kNoMode, 2};
 // Until 4.6, 2 is the HPET: a device that is read by nobody here. RHEL 7 gives
 // 4 to the Hyper-V page, whose address depends on the kernel's build: left to
 // the kernel.

@@ -26,6 +26,9 @@ constexpr std::int64_t kFixedLowest = -0xa02000;
 constexpr std::int64_t kFixedEnd = -0xa00000;
 // The main counter, in the page of an HPET.
 constexpr std::int64_t kHpetCounter = 0xf0;
+// What getcpu needs, in the data page before its block (3.10 - 3.18): the readers of pvclock
+// records use it.
+constexpr std::int64_t kGetcpuMode = 0x10;
 // A helper whose end is not seen is not followed for ever.
 constexpr std::size_t kLongestHelper = 0x800;
 
@@ -168,28 +171,43 @@ constexpr bool is_hpet_counter(std::int64_t address) noexcept {
   return address - page_of(address) == kHpetCounter;
 }
 
-// The lowest reference, but for one to a page of which nothing but an HPET's counter is read: 0
-// when there is none.
+// Of the page of `value`, is nothing but an HPET's counter read?
+template <std::size_t N>
+bool is_in_hpet_page(const ShortList<N>& values, std::int64_t value) noexcept {
+  return std::all_of(values.begin(), values.end(), [&](std::int64_t other) {
+    return page_of(other) != page_of(value) || is_hpet_counter(other);
+  });
+}
+
+// The lowest reference to a block of clock data: 0 when there is none.
 template <std::size_t N>
 std::int64_t lowest_data(const ShortList<N>& values) noexcept {
   std::int64_t found = 0;
   for (const std::int64_t value : values) {
-    const bool page_has_more = std::any_of(values.begin(), values.end(), [&](std::int64_t other) {
-      return page_of(other) == page_of(value) && !is_hpet_counter(other);
-    });
-    if (page_has_more && (found == 0 || value < found)) {
+    const bool no_data =
+        value - page_of(value) == kGetcpuMode || is_in_hpet_page(values, value);
+    if (!no_data && (found == 0 || value < found)) {
       found = value;
     }
   }
   return found;
 }
 
-// Is an HPET's counter read, in a page of its own?
 template <std::size_t N>
-bool reads_hpet(const ShortList<N>& values, std::int64_t data) noexcept {
-  return std::any_of(values.begin(), values.end(), [&](std::int64_t value) {
-    return is_hpet_counter(value) && page_of(value) != page_of(data);
-  });
+bool reads_hpet(const ShortList<N>& values) noexcept {
+  return std::any_of(values.begin(), values.end(),
+                     [&](std::int64_t value) { return is_in_hpet_page(values, value); });
+}
+
+template <std::size_t N>
+std::uint32_t pages_read(const ShortList<N>& values) noexcept {
+  std::uint32_t pages = 0;
+  for (const std::int64_t value : values) {
+    if (!is_in_hpet_page(values, value)) {
+      pages |= 1U << static_cast<unsigned>(-page_of(value) / kPage);
+    }
+  }
+  return pages;
 }
 
 // Of the function that chooses between the clock blocks. Also where the address of the second block
@@ -212,26 +230,32 @@ CodeHints scan_code(const VdsoImage& image) noexcept {
   const Scan scan(image);
   Findings all = scan.run(image.clock_gettime);
   const std::int64_t stride_seen = stride(all, lowest_data(all.pages));
-  for (const Function* function : {&image.clock_getres, &image.gettimeofday, &image.time}) {
-    all.merge(scan.run(*function));
-  }
+  all.merge(scan.run(image.clock_getres));
   CodeHints hints;
-  hints.highest_id = static_cast<std::uint8_t>(all.limit);
+  hints.highest_id = static_cast<std::uint8_t>(all.limit);  // the others take no clock id
+  all.merge(scan.run(image.gettimeofday));
+  all.merge(scan.run(image.time));
   const auto take = [&](vvar::Anchor anchor, const auto& values) {
     hints.anchor = anchor;
     hints.data = static_cast<std::int32_t>(lowest_data(values));
-    hints.hpet = reads_hpet(values, hints.data);
+    hints.hpet = reads_hpet(values);
   };
   if (!all.pages.empty()) {
     take(vvar::Anchor::kImage, all.pages);
     // In the other functions the same constants are offsets within a block.
     hints.stride = static_cast<std::uint16_t>(stride_seen);
-  } else if (!all.fixed.empty()) {
-    take(vvar::Anchor::kAbsolute, all.fixed);
+    hints.pages = pages_read(all.pages);
   } else if (!all.behind.empty()) {
     take(vvar::Anchor::kImageEnd, all.behind);
+  } else if (!all.fixed.empty()) {  // last: 3.16 keeps its pvclock records in the same mappings
+    take(vvar::Anchor::kAbsolute, all.fixed);
   }
   return hints;
+}
+
+bool names_page(const CodeHints& hints, std::int32_t offset) noexcept {
+  return offset < 0 && offset >= -kWindow &&
+         (hints.pages & (1U << static_cast<unsigned>(-page_of(offset) / kPage))) != 0;
 }
 
 HintVerdict judge(const CodeHints& hints, const vvar::Layout& layout) noexcept {
@@ -245,7 +269,8 @@ HintVerdict judge(const CodeHints& hints, const vvar::Layout& layout) noexcept {
   if (hints.highest_id != 0 && hints.highest_id != layout.highest_id) {
     return HintVerdict::kOtherIds;
   }
-  if (hints.hpet && !layout.hpet) {
+  // Every 64-bit vDSO until 4.6 can read an HPET: code in which none is seen is another's.
+  if (hints.hpet != layout.hpet && (hints.hpet || hints.data != 0)) {
     return HintVerdict::kOtherDevice;
   }
   const bool all_seen = hints.data != 0 && (hints.stride != 0 || block.stride == 0) &&

@@ -20,6 +20,8 @@ struct CodeHints {
   std::uint16_t stride = 0;     // distance of the second clock block; 0 = not seen
   std::uint8_t highest_id = 0;  // the limit that the clock id is compared against; 0 = not seen
   bool hpet = false;            // reads the main counter of an HPET
+  std::uint32_t pages = 0;  // bit n: of the page n pages before the image, more than an HPET's
+                            // counter is read
 };
 
 CodeHints scan_code(const VdsoImage& image) noexcept;
@@ -32,6 +34,9 @@ enum class HintVerdict : std::uint8_t {
   kOtherIds,     // the code knows other clock ids
   kOtherDevice,  // the code reads an HPET, which this generation does not, or the reverse
 };
+
+// Does the code read the page at this offset from the image, and as no HPET?
+[[nodiscard]] bool names_page(const CodeHints& hints, std::int32_t offset) noexcept;
 
 HintVerdict judge(const CodeHints& hints, const vvar::Layout& layout) noexcept;
 

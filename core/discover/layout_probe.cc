@@ -149,17 +149,28 @@ const std::byte* page_at(const Probe& probe, const vvar::Layout& layout,
 }
 
 // Pages before the generic vDSO: one data page with other neighbours in each generation, a device
-// among them. They are only looked at where the code names them, and the hypervisor pages are only
-// believed where it names the generation, too.
+// among them. A hypervisor page is taken only where the code confirms the generation and is seen to
+// read that page; the Hyper-V one only behind a pvclock page, because alone it could be the older
+// generation's pvclock page.
+arch::CounterPages counter_pages(const Probe& probe, const vvar::Layout& layout) noexcept {
+  if (vvar::block_layout(layout.block).is_generic()) {
+    return {page_at(probe, layout, layout.pvclock), page_at(probe, layout, layout.hvclock)};
+  }
+  if (judge(probe.hints, layout) != HintVerdict::kConfirms ||
+      !names_page(probe.hints, layout.pvclock)) {
+    return {};
+  }
+  const bool has_hvclock = names_page(probe.hints, layout.hvclock);
+  return {page_at(probe, layout, layout.pvclock),
+          has_hvclock ? page_at(probe, layout, layout.hvclock) : nullptr};
+}
+
 vvar::Binding candidate_for(const Probe& probe, const vvar::Layout& layout) noexcept {
   const auto at = [&](std::int32_t offset) { return page_at(probe, layout, offset); };
   vvar::Binding candidate;
   candidate.data = at(layout.data);
   candidate.timens_data = at(layout.timens);
-  if (vvar::block_layout(layout.block).is_generic() ||
-      judge(probe.hints, layout) == HintVerdict::kConfirms) {
-    candidate.counters = {at(layout.pvclock), at(layout.hvclock)};
-  }
+  candidate.counters = counter_pages(probe, layout);
   candidate.timezone = layout.timezone;
   candidate.hrtimer_res = layout.hrtimer_res;
   return candidate;

@@ -109,6 +109,7 @@ FakeKernel::FakeKernel(const vvar::Layout& layout, const FakeSetup& setup)
       timekeeper_(source_of(setup.mode, setup.tsc_hz), cycles_of(state_, setup.mode, tsc_now()),
                   kBootSec) {
   timekeeper_.keep_coarse_apart(layout.block == vvar::BlockKind::kV);
+  timekeeper_.round_raw(dialect_.whole_raw_ns);
   create_memory();
   give_out_hypervisor_page(setup.mode);
   update_hypervisor(0);

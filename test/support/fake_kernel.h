@@ -7,6 +7,10 @@
 // that is read-only, and a page that the kernel would not give out has no access at all. Pages can
 // be swapped under a running reader, as entering a time namespace does.
 //
+// Rows before 5.3 follow their own generation: one block, its own mode numbers, pages at their own
+// anchors. Where the kernel would read an HPET, the simulation's source without a vDSO mode is one;
+// its page is a device, and a test that as much as asks about it ends at once.
+//
 // One thread may change it; any number of threads may read pages, snapshots and answers, when the
 // counter is a real one.
 #pragma once
@@ -60,6 +64,12 @@ Int128 reference_ns(const Snapshot& snapshot, vvar::ClockId id, std::uint64_t ts
 
 ClockSource source_of(arch::ClockMode mode, std::uint64_t tsc_hz) noexcept;
 
+// Clock modes are today's numbers throughout; only the page has its generation's own. The Hyper-V
+// page is not known to every generation.
+constexpr bool has_mode(const vvar::Layout& layout, arch::ClockMode mode) noexcept {
+  return mode != arch::kModeHvclock || layout.hvclock != vvar::kNoPage;
+}
+
 class FakeKernel {
  public:
   enum class Page : std::uint8_t { kData, kTimens, kPvclock, kHvclock };
@@ -71,7 +81,15 @@ class FakeKernel {
 
   [[nodiscard]] const vvar::Layout& layout() const noexcept { return layout_; }
   [[nodiscard]] const std::byte* image() const noexcept { return view_ + image_offset_; }
-  // The image as its builder sees it; two pages.
+  // Whole pages, as mapped: two; one where pages follow it, as that is what discovery sees of a
+  // small image.
+  [[nodiscard]] std::span<const std::byte> mapped_image() const noexcept {
+    return {image(), image_pages() * 4096};
+  }
+  // Where an offset of the layout leads, counted from its anchor; null: the layout has no such
+  // page.
+  [[nodiscard]] const std::byte* at(std::int32_t offset) const noexcept;
+  // The image as its builder sees it.
   [[nodiscard]] std::span<std::byte> writable_image() noexcept;
   // What a perfect discovery would find.
   [[nodiscard]] vvar::Binding binding() const noexcept;
@@ -134,12 +152,22 @@ class FakeKernel {
   template <class F>
   void update(F change);
   static FakeKernel& current() noexcept;
+  void place_pages() noexcept;
   void create_memory();
   void destroy_memory() noexcept;
   [[nodiscard]] std::uint64_t tsc_now() const noexcept;
   [[nodiscard]] std::int32_t place_of(Page page) const noexcept;
   void map(std::int32_t place, Store store);
+  void map_at(std::size_t offset, Store store);
   void unmap(std::int32_t place);
+  [[nodiscard]] std::size_t image_pages() const noexcept {
+    return layout_.anchor == vvar::Anchor::kImageEnd ? 1 : 2;
+  }
+  // Within the mapping, of a place that counts from the anchor.
+  [[nodiscard]] std::size_t view_offset(std::int32_t place) const noexcept {
+    return anchor_offset_ + static_cast<std::size_t>(std::int64_t{place});
+  }
+  [[nodiscard]] bool is_hpet(std::size_t page) const noexcept;
   [[nodiscard]] bool readable(const std::byte* address) const noexcept;
   void give_out_hypervisor_page(arch::ClockMode mode);
   static void on_counter_read();
@@ -155,6 +183,7 @@ class FakeKernel {
   std::byte* backing_ = nullptr;
   std::size_t pages_ = 0;
   std::size_t image_offset_ = 0;
+  std::size_t anchor_offset_ = 0;  // modulo 2^64: address 0 is far outside the mapping
   std::vector<bool> present_;
   std::vector<Patch> patches_;
   std::uint64_t next_tick_ = 0;

@@ -15,7 +15,8 @@ namespace vvarclock::test {
 namespace {
 
 constexpr std::int32_t kPageSize = 4096;
-constexpr std::int32_t kImagePages = 2;
+// Between the fixed mappings and the image, further than any layout reaches.
+constexpr std::int32_t kGap = 16 * kPageSize;
 
 FakeKernel* living = nullptr;
 
@@ -49,20 +50,53 @@ long getres(clockid_t id, timespec* out) noexcept {
 
 FakeKernel& FakeKernel::current() noexcept { return *living; }
 
+// The image, its pages and the place of the HPET in one stretch. Fixed mappings come first: the
+// HPET, then the data page, and a gap.
+void FakeKernel::place_pages() noexcept {
+  const std::size_t image = image_pages() * kPageSize;
+  switch (layout_.anchor) {
+    case vvar::Anchor::kImage:
+      anchor_offset_ = image_offset_ = static_cast<std::size_t>(
+          -std::min({place_of(Page::kData), place_of(Page::kTimens), place_of(Page::kPvclock),
+                     place_of(Page::kHvclock)}));
+      break;
+    case vvar::Anchor::kImageEnd:
+      anchor_offset_ = image;
+      break;
+    case vvar::Anchor::kAbsolute:
+      anchor_offset_ = static_cast<std::size_t>(-std::int64_t{place_of(Page::kData)}) + kPageSize;
+      image_offset_ = 2 * kPageSize + kGap;
+      break;
+  }
+  const std::size_t behind = layout_.anchor == vvar::Anchor::kImageEnd ? 2 * kPageSize : 0;
+  pages_ = (image_offset_ + image + behind) / kPageSize;
+}
+
+// Next to the data page: before it in the fixed mappings, after it otherwise.
+bool FakeKernel::is_hpet(std::size_t page) const noexcept {
+  if (!layout_.hpet) {
+    return false;
+  }
+  const std::size_t data = view_offset(place_of(Page::kData)) / kPageSize;
+  return page == (layout_.anchor == vvar::Anchor::kAbsolute ? data - 1 : data + 1);
+}
+
+const std::byte* FakeKernel::at(std::int32_t offset) const noexcept {
+  return offset == vvar::kNoPage ? nullptr : view_ + view_offset(offset);
+}
+
 void FakeKernel::create_memory() {
   require(living == nullptr, "a second FakeKernel");
   living = this;
-  const std::int32_t lowest = std::min({place_of(Page::kData), place_of(Page::kTimens),
-                                        place_of(Page::kPvclock), place_of(Page::kHvclock)});
-  image_offset_ = static_cast<std::size_t>(-lowest);
-  pages_ = image_offset_ / kPageSize + kImagePages;
+  place_pages();
   present_.assign(pages_, false);
   memory_ = memfd_create("fake-kernel", MFD_CLOEXEC);
   require(memory_ >= 0 && ftruncate(memory_, kStores * kPageSize) == 0, "memfd");
   backing_ = map_new(nullptr, kStores * kPageSize, PROT_READ | PROT_WRITE, MAP_SHARED, memory_, 0);
   view_ = map_new(nullptr, pages_ * kPageSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  map(0, kImage);
-  map(kPageSize, kImage2);
+  for (std::size_t page = 0; page < image_pages(); ++page) {
+    map_at(image_offset_ + page * kPageSize, page == 0 ? kImage : kImage2);
+  }
   map(place_of(Page::kData), kRealData);
   if (setup_.zero_timens_page && layout_.timens != vvar::kNoPage) {
     map(place_of(Page::kTimens), kZeros);
@@ -105,19 +139,20 @@ std::byte* FakeKernel::writable(Page page) noexcept {
 }
 
 std::span<std::byte> FakeKernel::writable_image() noexcept {
-  return {backing_ + kImage * kPageSize, static_cast<std::size_t>(kImagePages * kPageSize)};
+  return {backing_ + kImage * kPageSize, image_pages() * kPageSize};
 }
 
 // Replacing a mapping in place is one step for whoever touches the page meanwhile: he finds the old
 // or the new.
-void FakeKernel::map(std::int32_t place, Store store) {
-  const std::size_t offset = image_offset_ + static_cast<std::size_t>(place);
+void FakeKernel::map(std::int32_t place, Store store) { map_at(view_offset(place), store); }
+
+void FakeKernel::map_at(std::size_t offset, Store store) {
   map_new(view_ + offset, kPageSize, PROT_READ, MAP_SHARED | MAP_FIXED, memory_, store * kPageSize);
   present_[offset / kPageSize] = true;
 }
 
 void FakeKernel::unmap(std::int32_t place) {
-  const std::size_t offset = image_offset_ + static_cast<std::size_t>(place);
+  const std::size_t offset = view_offset(place);
   map_new(view_ + offset, kPageSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   present_[offset / kPageSize] = false;
 }
@@ -125,19 +160,37 @@ void FakeKernel::unmap(std::int32_t place) {
 bool FakeKernel::readable(const std::byte* address) const noexcept {
   const auto offset =
       reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(view_);
-  return offset / kPageSize < pages_ && present_[offset / kPageSize];
+  const std::size_t page = offset / kPageSize;
+  if (page < pages_ && is_hpet(page)) {
+    std::fputs("the HPET's page, a device, was asked about\n", stderr);
+    std::abort();
+  }
+  return page < pages_ && present_[page];
 }
 
 void FakeKernel::give_out_hypervisor_page(arch::ClockMode mode) {
-  if (mode == arch::kModePvclock && !readable(image() + layout_.pvclock)) {
-    map(layout_.pvclock, kPvclockPage);
-  } else if (mode == arch::kModeHvclock && !readable(image() + layout_.hvclock)) {
-    map(layout_.hvclock, kHvclockPage);
+  require(has_mode(layout_, mode), "this generation has no such clock mode");
+  const auto give_out = [&](std::int32_t place, Store store) {
+    if (place != vvar::kNoPage && !readable(at(place))) {
+      map(place, store);
+    }
+  };
+  if (mode == arch::kModePvclock) {
+    give_out(layout_.pvclock, kPvclockPage);
+  } else if (mode == arch::kModeHvclock) {
+    give_out(layout_.hvclock, kHvclockPage);
   }
 }
 
-void FakeKernel::withdraw(Page page) { unmap(place_of(page)); }
-void FakeKernel::zero(Page page) { map(place_of(page), kZeros); }
+void FakeKernel::withdraw(Page page) {
+  require(page == Page::kData || place_of(page) != vvar::kNoPage, "a page to withdraw");
+  unmap(place_of(page));
+}
+
+void FakeKernel::zero(Page page) {
+  require(page == Page::kData || place_of(page) != vvar::kNoPage, "a page to zero");
+  map(place_of(page), kZeros);
+}
 
 void FakeKernel::enter_timens(const TimensOffsets& offsets) {
   const std::int32_t in_page = layout_.timens - page_floor(layout_.timens);
@@ -166,9 +219,9 @@ void FakeKernel::leave_timens() {
 
 vvar::Binding FakeKernel::binding() const noexcept {
   vvar::Binding binding;
-  binding.data = image() + layout_.data;
-  binding.timens_data = layout_.timens == vvar::kNoPage ? nullptr : image() + layout_.timens;
-  binding.counters = {image() + layout_.pvclock, image() + layout_.hvclock};
+  binding.data = at(layout_.data);
+  binding.timens_data = at(layout_.timens);
+  binding.counters = {at(layout_.pvclock), at(layout_.hvclock)};
   binding.timezone = layout_.timezone;
   binding.hrtimer_res = layout_.hrtimer_res;
   binding.coarse_resolution = kTickNs;
@@ -191,6 +244,10 @@ const discover::Kernel& FakeKernel::table() const noexcept {
             zone = living->timezone_;
             return 0L;
           },
+      .fixed_mapping = [](std::uintptr_t address) noexcept -> const std::byte* {
+        const bool fixed = living->layout_.anchor == vvar::Anchor::kAbsolute;
+        return fixed ? living->view_ + (living->anchor_offset_ + address) : nullptr;
+      },
   };
   return kTable;
 }

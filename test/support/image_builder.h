@@ -50,8 +50,9 @@ std::vector<std::byte> build_image(const ImageSpec& spec);
 // Where build_image puts a function, from the start of the image.
 std::size_t offset_of(const ImageSpec& spec, const std::string& function);
 
-// Four clock functions in the manner of compilers, for a layout: data, second block, namespace
-// page, hypervisor pages, the limit of the clock ids.
+// The clock functions of a layout's kernels in the manner of compilers: data, second block,
+// namespace page, hypervisor pages, the limit of the clock ids; before 5.3 each generation's own
+// forms, in an image of one page.
 ImageSpec vdso_like(const vvar::Layout& layout);
 
 }  // namespace vvarclock::test

@@ -19,6 +19,8 @@ struct Dialect {
   bool refresh_when_none =
       false;  // before 5.7: everything; later only REALTIME, the coarse clocks and the resolution
   arch::ClockMode timens_mark = arch::kModeTimens;
+  bool hpet_mode = false;     // until 4.6: a source that is none of the others is an HPET, mode 2
+  bool whole_raw_ns = false;  // before 4.12: see Timekeeper::round_raw
 };
 
 // The dialect of the kernels of a row; where a row has two, that of the later ones.
@@ -34,7 +36,10 @@ struct TimensOffsets {
   TimensOffset boottime;
 };
 
-// An update is begin, any number of stores, end. Block 0 first, then block 1.
+// The number that the page has for one of today's modes.
+arch::ClockMode page_mode(const Dialect& dialect, arch::ClockMode mode) noexcept;
+
+// An update is begin, any number of stores, end. Block 0 first, then block 1 where there is one.
 void begin_update(const vvar::Layout& layout, std::byte* data) noexcept;
 void write_times(const vvar::Layout& layout, const Dialect& dialect, std::byte* data,
                  const Times& times) noexcept;

@@ -97,12 +97,28 @@ void Timekeeper::use(const ClockSource& source, std::uint64_t cycles) noexcept {
   tick_cycles_ = (source.hz + kTicksPerSecond / 2) / kTicksPerSecond;
 }
 
+void Timekeeper::round_raw(bool round) noexcept {
+  whole_raw_ns_ = round;
+  if (round) {
+    times_.raw_snsec = times_.raw_snsec >> times_.shift << times_.shift;
+  }
+}
+
+// Shifted nanoseconds.
+Int128 Timekeeper::raw_growth(std::uint64_t delta) const noexcept {
+  const auto whole = [&](std::uint64_t cycles) {
+    return (Int128{cycles} * times_.raw_mult) >> times_.shift << times_.shift;
+  };
+  return whole_raw_ns_ ? whole(tick_cycles_) * (delta / tick_cycles_) + whole(delta % tick_cycles_)
+                       : Int128{delta} * times_.raw_mult;
+}
+
 void Timekeeper::accumulate(std::uint64_t delta) noexcept {
   Times& t = times_;
   t.cycle_last = (t.cycle_last + delta) & t.source.mask;
   const Int128 second = one_second(t);
   const Int128 now = Int128{t.snsec} + Int128{delta} * t.mult;
-  const Int128 raw = Int128{t.raw_snsec} + Int128{delta} * t.raw_mult;
+  const Int128 raw = Int128{t.raw_snsec} + raw_growth(delta);
   const std::uint64_t before = t.sec;
   t.sec += static_cast<std::uint64_t>(now / second);
   t.snsec = static_cast<std::uint64_t>(now % second);

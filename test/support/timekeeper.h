@@ -89,10 +89,14 @@ class Timekeeper {
 
   // From 6.15 on, NTP does not take back what the coarse clocks have shown.
   void keep_coarse_apart(bool apart) noexcept { coarse_apart_ = apart; }
+  // Before 4.12 the raw clock is kept in whole nanoseconds: each tick interval, and each rest that
+  // is taken over, is rounded down on its own.
+  void round_raw(bool round) noexcept;
 
  private:
   void use(const ClockSource& source, std::uint64_t cycles) noexcept;
   void accumulate(std::uint64_t delta) noexcept;
+  [[nodiscard]] Int128 raw_growth(std::uint64_t delta) const noexcept;
   void shift_realtime(std::int64_t ns) noexcept;
   void update_coarse() noexcept { times_.coarse_nsec = times_.snsec >> times_.shift; }
 
@@ -100,6 +104,7 @@ class Timekeeper {
   std::uint64_t tick_cycles_ = 0;
   std::uint64_t leap_at_ = 0;
   bool coarse_apart_ = false;
+  bool whole_raw_ns_ = false;
 };
 
 }  // namespace vvarclock::test

@@ -77,9 +77,93 @@ Code clock_getres(const vvar::Layout& layout) {
   return code.imm32({0xb8}, 229).bytes({0x0f, 0x05}).ret();
 }
 
+// Before 5.3: no clock_getres, no second block, and the data where that generation keeps it.
+constexpr std::int32_t kPage = 0x1000;
+constexpr std::int32_t kGetcpuMode = 0x10;  // in the data page
+constexpr std::int32_t kHpetCounter = 0xf0;
+
+// `opcode`, a register and a memory operand at an offset of the layout.
+void refer(Code& code, const vvar::Layout& layout, std::initializer_list<std::uint8_t> opcode,
+           std::uint8_t reg, std::int32_t offset) {
+  const auto field = static_cast<std::uint8_t>(reg << 3);
+  code.bytes(opcode);
+  if (layout.anchor == vvar::Anchor::kAbsolute) {  // no base register, a 32-bit signed address
+    code.imm32({static_cast<std::uint8_t>(field | 0x04), 0x25}, static_cast<std::uint32_t>(offset));
+    return;
+  }
+  const std::int32_t from = layout.anchor == vvar::Anchor::kImageEnd ? kPage : 0;  // a small image
+  code.rip({static_cast<std::uint8_t>(field | 0x05)}, from + offset);
+}
+
+Code old_read_counter(const vvar::Layout& layout) {
+  const std::int32_t page = layout.data & -kPage;
+  Code code;
+  if (layout.hpet) {
+    const std::int32_t hpet =
+        layout.anchor == vvar::Anchor::kAbsolute ? page - kPage : page + kPage;
+    refer(code, layout, {kMov}, 0, hpet + kHpetCounter);
+  }
+  if (layout.pvclock != vvar::kNoPage) {
+    refer(code, layout, {kMov}, 1, layout.pvclock);
+    refer(code, layout, {kRexW, kMov}, 2, layout.pvclock + 8);
+  } else {
+    refer(code, layout, {kMov}, 1, page + kGetcpuMode);  // whose record?
+  }
+  if (layout.hvclock != vvar::kNoPage) {
+    refer(code, layout, {kMov}, 6, layout.hvclock);
+    refer(code, layout, {kRexW, kMov}, 7, layout.hvclock + 8);
+  }
+  return code.bytes({0x0f, 0xae, 0xe8, 0x0f, 0x31}).ret();
+}
+
+Code old_clock(const vvar::Layout& layout, vvar::ClockId id) {
+  const vvar::BlockLayout& block = vvar::block_layout(layout.block);
+  Code code;
+  if (id == vvar::kMonotonic) {
+    const std::uint8_t limit = layout.highest_id == 0 ? 6 : layout.highest_id;
+    code.bytes({0x83, 0xff, limit, 0x77, 0x00});  // cmp $limit, %edi; ja
+  }
+  refer(code, layout, {kMov}, 0, layout.data + block.seq);
+  refer(code, layout, {kMov}, 2, layout.data + block.mode);
+  code.call("read_counter");
+  refer(code, layout, {kRexW, 0x2b}, 0, layout.data + block.cycle_last);  // sub
+  refer(code, layout, {kRexW, 0x23}, 0, layout.data + block.mask);        // and
+  refer(code, layout, {kRexW, kMov}, 1, layout.data + static_cast<std::int32_t>(block.sec(id)));
+  refer(code, layout, {kRexW, 0x03}, 0, layout.data + static_cast<std::int32_t>(block.nsec(id)));
+  if (id == vvar::kRealtime) {
+    refer(code, layout, {kMov}, 2, layout.data + layout.timezone);
+  }
+  refer(code, layout, {0x3b}, 0, layout.data + block.seq);  // cmp
+  return code.imm32({0xb8}, 228).bytes({0x0f, 0x05}).ret();
+}
+
+Code old_time(const vvar::Layout& layout) {
+  const vvar::BlockLayout& block = vvar::block_layout(layout.block);
+  Code code;
+  refer(code, layout, {kRexW, kMov}, 0,
+        layout.data + static_cast<std::int32_t>(block.sec(vvar::kRealtime)));
+  return code.ret();
+}
+
+ImageSpec old_vdso_like(const vvar::Layout& layout) {
+  ImageSpec spec;
+  spec.functions = {
+      {"read_counter", old_read_counter(layout), false, ""},
+      {"__vdso_clock_gettime", old_clock(layout, vvar::kMonotonic), true, "clock_gettime"},
+      {"__vdso_gettimeofday", old_clock(layout, vvar::kRealtime), true, "gettimeofday"},
+      {"__vdso_time", old_time(layout), true, "time"}};
+  if (layout.anchor == vvar::Anchor::kAbsolute) {
+    spec.link_base = 0xffffffffff700000;
+  }
+  return spec;
+}
+
 }  // namespace
 
 ImageSpec vdso_like(const vvar::Layout& layout) {
+  if (!vvar::block_layout(layout.block).is_generic()) {
+    return old_vdso_like(layout);
+  }
   ImageSpec spec;
   spec.functions = {{"read_counter", read_counter(layout), false, ""},
                     {"__vdso_gettimeofday", gettimeofday(layout), true, "gettimeofday"},

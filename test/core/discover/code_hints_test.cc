@@ -44,11 +44,19 @@ TEST_CASE("every layout is recognised in code of its kind, and no other") {
     CHECK(hints.data == layout.data);
     CHECK(hints.stride == vvar::block_layout(layout.block).stride);
     CHECK(hints.highest_id == layout.highest_id);
+    CHECK(hints.anchor == layout.anchor);
+    CHECK(hints.hpet == layout.hpet);
+    CHECK(names_page(hints, layout.pvclock) == (layout.pvclock != vvar::kNoPage));
+    CHECK(names_page(hints, layout.hvclock) == (layout.hvclock != vvar::kNoPage));
     for (const vvar::Layout& other : vvar::kLayouts) {
       CAPTURE(other.name);
       const HintVerdict verdict = judge(hints, other);
-      CHECK((verdict == HintVerdict::kConfirms) == (&other == &layout));
-      CHECK((verdict != HintVerdict::kSilent));
+      // Until 3.15 the code of all generations looks alike, and the bytes tell.
+      const bool alike =
+          layout.anchor == vvar::Anchor::kAbsolute && other.anchor == vvar::Anchor::kAbsolute;
+      CHECK((verdict == HintVerdict::kConfirms) == (&other == &layout || alike));
+      // Code before 5.3 has no stride, before 4.20 no limit: nothing to contradict.
+      CHECK((verdict != HintVerdict::kSilent || hints.stride == 0));
     }
   }
 }
@@ -56,7 +64,7 @@ TEST_CASE("every layout is recognised in code of its kind, and no other") {
 TEST_CASE("a verdict names the first contradiction; missing hints are silent") {
   const vvar::Layout& layout = vvar::kLayouts[0];
   const auto verdict = [&](std::int32_t data, std::uint16_t stride, std::uint8_t id) {
-    return judge({data, stride, id}, layout);
+    return judge({.data = data, .stride = stride, .highest_id = id}, layout);
   };
   CHECK(verdict(-0x6000, 232, 23) == HintVerdict::kConfirms);
   CHECK(verdict(-0x4000, 240, 15) == HintVerdict::kOtherData);
@@ -132,6 +140,76 @@ TEST_CASE("no stride from other constants, from other functions, or when two dis
   CHECK(hints_of(spec).stride == 0);  // the time zone of an old layout
 }
 
+// An 8-byte form: no base register, a 32-bit signed address. reg is the middle field of ModRM.
+Code fixed(std::uint8_t reg, std::uint32_t address) {
+  return Code().imm32({0x48, 0x8b, static_cast<std::uint8_t>(reg << 3 | 0x04), 0x25}, address);
+}
+
+TEST_CASE("until 3.15 the data is at a fixed address, and an HPET's counter before it") {
+  const CodeHints hints = hints_of(
+      fixed(0, 0xff5fe0f0).imm32({0x8b, 0x14, 0x25}, 0xff5ff080).imm32({0x8b, 0x14, 0x25}, 0xff5ff010));
+  CHECK(hints.anchor == vvar::Anchor::kAbsolute);
+  CHECK(hints.data == -0xa00f80);
+  CHECK(hints.hpet);
+  CHECK(hints.pages == 0);
+  CHECK_FALSE(hints_of(fixed(1, 0xff5ff080).ret()).hpet);
+  CHECK(hints_of(fixed(1, 0xff5ff088).ret()).data == -0xa00f78);  // as seen, not as expected
+  // With an index register, from a positive address, or in another page of the kernel: none of it.
+  CHECK(hints_of(Code().imm32({0x48, 0x8b, 0x04, 0xc5}, 0xff5ff080).ret()).data == 0);
+  CHECK(hints_of(fixed(0, 0x5ff080).ret()).data == 0);
+  CHECK(hints_of(fixed(0, 0xff600080).ret()).data == 0);
+  CHECK(hints_of(fixed(0, 0xff5fd080).ret()).data == 0);
+}
+
+TEST_CASE("in 3.16 the data is behind the image, and an HPET's counter behind that") {
+  const auto far = [](std::int64_t target) { return Code().rip({0x48, 0x8b, 0x05}, target); };
+  CHECK(hints_of(far(0x1080).ret()).anchor == vvar::Anchor::kImageEnd);
+  CHECK(hints_of(far(0x1080).ret()).data == 0x80);
+  CHECK_FALSE(hints_of(far(0x1080).ret()).hpet);
+  const CodeHints hints = hints_of(far(0x20f0).rip({0x8b, 0x05}, 0x1084).rip({0x8b, 0x05}, 0x1010));
+  CHECK(hints.data == 0x84);
+  CHECK(hints.hpet);
+  CHECK(hints_of(far(0x3080).ret()).data == 0);
+  CHECK(hints_of(far(0x0f00).ret()).data == 0);
+  // Its pvclock records are in the kernel's fixed mappings: not the data.
+  CHECK(hints_of(far(0x1080).imm32({0x8b, 0x04, 0x25}, 0xff5ff000).ret()).data == 0x80);
+}
+
+TEST_CASE("an HPET is a page of which its counter is read and nothing else") {
+  const auto three = [](std::int64_t middle, std::int64_t more) {
+    return hints_of(data_at(-0x2f80)
+                        .rip({0x8b, 0x05}, middle)
+                        .rip({0x8b, 0x05}, more)
+                        .rip({0x8b, 0x05}, -0x1000)
+                        .ret());
+  };
+  const CodeHints with = three(-0x2000 + 0xf0, -0x2000 + 0xf0);
+  CHECK(with.hpet);
+  CHECK_FALSE(names_page(with, -0x2000));
+  CHECK(names_page(with, -0x1000));
+  CHECK(names_page(with, -0x2f80));
+  const CodeHints without = three(-0x2000 + 0xf0, -0x2000);
+  CHECK_FALSE(without.hpet);
+  CHECK(names_page(without, -0x2000));
+  CHECK_FALSE(names_page(without, 0));
+  CHECK_FALSE(names_page(without, -0x4000));
+  CHECK_FALSE(hints_of(data_at(-0x1f80).rip({0x8b, 0x05}, -0x2000 + 0xf0).ret()).hpet);
+}
+
+TEST_CASE("the HPET tells the two pairs of generations that have the same bytes") {
+  const auto verdict = [](std::int32_t data, bool hpet, std::size_t row) {
+    return judge({.data = data, .hpet = hpet}, vvar::kLayouts[row]);
+  };
+  CHECK(verdict(-0x2f80, false, 7) == HintVerdict::kConfirms);
+  CHECK(verdict(-0x2f80, true, 7) == HintVerdict::kOtherDevice);
+  CHECK(verdict(-0x2f80, true, 9) == HintVerdict::kConfirms);
+  CHECK(verdict(-0x2f80, false, 9) == HintVerdict::kOtherDevice);
+  CHECK(verdict(-0x1f80, false, 8) == HintVerdict::kConfirms);
+  CHECK(verdict(-0x1f80, true, 8) == HintVerdict::kOtherDevice);
+  CHECK(verdict(-0x1f80, true, 10) == HintVerdict::kConfirms);
+  CHECK(verdict(-0x1f80, false, 10) == HintVerdict::kOtherDevice);
+}
+
 TEST_CASE("the limit of the clock ids") {
   CHECK(hints_of(limit(15).ret()).highest_id == 15);
   CHECK(hints_of(limit(23).ret()).highest_id == 23);
@@ -161,7 +239,7 @@ TEST_CASE("the code of the live vDSO confirms one layout") {
   }
   VdsoImage image;
   REQUIRE(parse_vdso_image({start, claimed_image_size({start, 4096})}, image) == ImageError::kNone);
-  if (image.linux_version_code < 0x050300 || image.linux_version_code >= 0x070400) {
+  if (image.linux_version_code < 0x030a00 || image.linux_version_code >= 0x070400) {
     return test::skip("this kernel is older or newer than the layouts that are described");
   }
   const CodeHints hints = scan_code(image);

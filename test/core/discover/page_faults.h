@@ -11,11 +11,16 @@
 
 namespace vvarclock::test {
 
+inline bool every_row(const vvar::Layout&) { return true; }
+inline bool generic_rows(const vvar::Layout& row) { return !is_old(row); }
+
 struct Fault {
   discover::ProbeTest expected;
   const char* what;
   std::function<void(ProbeKernel&, const vvar::BlockLayout&)> make;
   arch::ClockMode mode = arch::kModeTsc;
+  // Rows that have what it is about.
+  bool (*concerns)(const vvar::Layout&) = &every_row;
 };
 
 // Refused before a number of the page is looked at, or by numbers that hold in any clock mode.

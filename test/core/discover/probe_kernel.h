@@ -12,9 +12,42 @@ namespace vvarclock::test {
 
 // The code of a vDSO that reads this layout, when the scan finds all of it.
 inline discover::CodeHints hints_of(const vvar::Layout& layout) noexcept {
-  return {.data = layout.data,
-          .stride = vvar::block_layout(layout.block).stride,
-          .highest_id = layout.highest_id};
+  discover::CodeHints hints{.anchor = layout.anchor,
+                            .data = layout.data,
+                            .stride = vvar::block_layout(layout.block).stride,
+                            .highest_id = layout.highest_id,
+                            .hpet = layout.hpet};
+  for (const std::int32_t page : {layout.data, layout.timens, layout.pvclock, layout.hvclock}) {
+    if (page != vvar::kNoPage && layout.anchor == vvar::Anchor::kImage) {
+      hints.pages |= 1U << static_cast<unsigned>((-page + 0xfff) / 0x1000);
+    }
+  }
+  return hints;
+}
+
+// Two rows that differ in their mode numbers and in the pages around the data alone: nothing but
+// the code tells their pages apart.
+inline bool same_bytes(const vvar::Layout& a, const vvar::Layout& b) noexcept {
+  const auto is_b = [](const vvar::Layout& row) {
+    return row.block == vvar::BlockKind::kB || row.block == vvar::BlockKind::kBUntil46;
+  };
+  return is_b(a) && is_b(b) && a.anchor == b.anchor && a.data == b.data;
+}
+
+// Two rows whose code is told apart by nothing that a scan sees.
+inline bool same_code(const vvar::Layout& a, const vvar::Layout& b) noexcept {
+  return a.anchor == vvar::Anchor::kAbsolute && b.anchor == vvar::Anchor::kAbsolute;
+}
+
+// Code that would have its data where the other generation's machine has an HPET: no kernel has
+// that, and whoever believes it touches the device.
+inline bool names_hpet_as_data(const vvar::Layout& code, const vvar::Layout& pages) noexcept {
+  return pages.hpet && pages.anchor == vvar::Anchor::kImage && code.anchor == pages.anchor &&
+         (code.data >> 12) == (pages.data >> 12) + 1;
+}
+
+inline bool is_old(const vvar::Layout& layout) noexcept {
+  return !vvar::block_layout(layout.block).is_generic();
 }
 
 class ProbeKernel : public FakeKernel {
@@ -35,7 +68,7 @@ class ProbeKernel : public FakeKernel {
   discover::Refusal probe(const vvar::Layout& read_as, const Hints& hints,
                           vvar::Binding* found = nullptr) {
     vvar::Binding unused;
-    return discover::probe_layout({&table(), image(), hints, discover::kAttachEffort}, read_as,
+    return discover::probe_layout({&table(), mapped_image(), hints, discover::kAttachEffort}, read_as,
                                   found == nullptr ? unused : *found);
   }
 
@@ -53,7 +86,7 @@ inline std::string verdict(const discover::Refusal& refusal) {
 // coarse clocks are served.
 inline bool no_counter_clock_is_read(const FakeKernel& kernel, const vvar::Layout& row) {
   vvar::Binding binding = kernel.binding();
-  binding.counters = {kernel.image() + row.pvclock, kernel.image() + row.hvclock};
+  binding.counters = {kernel.at(row.pvclock), kernel.at(row.hvclock)};
   for (const vvar::NamedClock& clock : vvar::kServedClocks) {
     vvar::SecNsec time{};
     const bool served = kernel.table().read_clock(row.block, binding, clock.id, time);

@@ -102,7 +102,10 @@ class Reader {
         epoch_ = epoch;
         last_.fill(0);
       }
-      look(vvar::kServedClocks[turn++ % vvar::kServedClocks.size()].id);
+      const vvar::ClockId id = vvar::kServedClocks[turn++ % vvar::kServedClocks.size()].id;
+      if (vvar::is_in(id, B.ids)) {
+        look(id);
+      }
     }
   }
 
@@ -205,6 +208,11 @@ void swap_namespace(Scene& scene, Random& random) {
   scene.gate.open();
 }
 
+void use_some_source(FakeKernel& kernel, Random& random) {
+  const auto mode = static_cast<arch::ClockMode>(random.below(4));
+  kernel.use_source(has_mode(kernel.layout(), mode) ? mode : arch::kModeNone);
+}
+
 void some_event(Scene& scene, Random& random) {
   FakeKernel& kernel = scene.kernel;
   switch (random.below(16)) {
@@ -212,7 +220,7 @@ void some_event(Scene& scene, Random& random) {
     case 1:
     case 2:
     case 3:
-      return kernel.use_source(static_cast<arch::ClockMode>(random.below(4)));
+      return use_some_source(kernel, random);
     case 4:
     case 5:
       return kernel.slew(static_cast<std::int32_t>(random.below(200'001)) - 100'000);
@@ -290,6 +298,10 @@ TEST_CASE("threads read every clock right while the clock source changes under t
   switch_under_readers<vvar::kBlockDm>(vvar::kLayouts[3]);
   switch_under_readers<vvar::kBlockD>(vvar::kLayouts[4]);
   switch_under_readers<vvar::kBlockD>(vvar::kLayouts[5]);
+  switch_under_readers<vvar::kBlockC>(vvar::kLayouts[6]);
+  switch_under_readers<vvar::kBlockB>(vvar::kLayouts[7]);
+  switch_under_readers<vvar::kBlockBUntil46>(vvar::kLayouts[9]);
+  switch_under_readers<vvar::kBlockA>(vvar::kLayouts[13]);
 }
 
 }  // namespace vvarclock::test

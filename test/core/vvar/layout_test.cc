@@ -34,9 +34,92 @@ const std::vector<Wanted> kWanted{
     {"5.3-5.5", 8, 0, 16, 24, 28, 32, 240, 336, 344, 3, 0, 2, 1, 128, 224, 232, 480, 15},
 };
 
+// The generations before 5.3, whose blocks have no rule: each field on its own.
+struct WantedOld {
+  std::string name;
+  int mode, cycle_last, mask, mult, shift;
+  int realtime_sec, realtime_nsec, monotonic_sec, monotonic_nsec;
+  int realtime_coarse, monotonic_coarse;  // seconds; nanoseconds follow
+  int tai_sec, tai_nsec;                  // 0: not in the page
+  int tz_minuteswest, size;
+  std::int64_t data, pvclock, hvclock;
+  Anchor anchor;
+  int highest_id;
+  bool hpet;
+  int pvclock_mode, hvclock_mode;  // 0: no such mode
+};
+
+constexpr auto kI = Anchor::kImage;
+constexpr auto kF = Anchor::kAbsolute;
+// -0xa00f80 is 0xffffffffff5ff080.
+const std::vector<WantedOld> kWantedOld{
+    {"4.20-5.2", 4,  8,   16,  24,  28,      32,      40,      48, 56, 112,
+     128,        208, 216, 224, 232, -0x2f80, -0x2000, -0x1000, kI, 15, false, 2, 3},
+    {"4.12-4.19", 4, 8, 16, 24,  28,      40,      32,      48, 56, 64,
+     80,          0, 0, 96, 104, -0x2f80, -0x2000, -0x1000, kI, 0,  false, 2, 3},
+    {"4.7-4.11", 4, 8, 16, 24,  28,      40,      32, 48, 56, 64,
+     80,         0, 0, 96, 104, -0x1f80, -0x1000, 0,  kI, 0,  false, 2, 3},
+    {"4.5-4.6", 4, 8, 16, 24,  28,      40,      32, 48, 56, 64,
+     80,        0, 0, 96, 104, -0x2f80, -0x1000, 0,  kI, 0,  true, 3, 0},
+    {"3.17-4.4", 4, 8, 16, 24,  28,      40, 32, 48, 56, 64,
+     80,         0, 0, 96, 104, -0x1f80, 0,  0,  kI, 0,  true, 3, 0},
+    {"3.16", 4, 8, 16, 24,  28,   40, 32, 48,                 56, 64,
+     80,     0, 0, 96, 104, 0x80, 0,  0,  Anchor::kImageEnd, 0,  true, 3, 0},
+    {"3.15", 4, 8, 16, 24,  28,        40, 32, 48, 56, 64,
+     80,     0, 0, 96, 104, -0xa00f80, 0,  0,  kF, 0,  true, 3, 0},
+    {"3.10-3.14", 8, 16, 24, 32,  36,        40, 48, 64, 56, 80,
+     96,          0, 0,  72, 112, -0xa00f80, 0,  0,  kF, 0,  true, 3, 0},
+    {"3.10 (OpenVZ)", 8, 16, 24, 32,  36,        40, 48, 64, 56, 88,
+     104,             0, 0,  76, 120, -0xa00f80, 0,  0,  kF, 0,  true, 3, 0},
+};
+
+TEST_CASE("every layout before 5.3 has the offsets of its releases", "[vvar]") {
+  REQUIRE(kLayouts.size() == kWanted.size() + kWantedOld.size());
+  for (std::size_t i = 0; i < kWantedOld.size(); ++i) {
+    const Layout& layout = kLayouts[kWanted.size() + i];
+    const WantedOld& want = kWantedOld[i];
+    const BlockLayout& block = block_layout(layout.block);
+    const auto slot = [&](ClockId id, int sec, int nsec) {
+      CAPTURE(id);
+      CHECK(block.sec(id) == static_cast<std::size_t>(sec));
+      CHECK(block.nsec(id) == static_cast<std::size_t>(nsec));
+    };
+    CAPTURE(layout.name);
+    CHECK(layout.name == want.name);
+    CHECK(block.seq == 0);
+    CHECK(block.mode == want.mode);
+    CHECK(block.cycle_last == want.cycle_last);
+    CHECK(block.max_cycles == 0);
+    CHECK(block.mask == want.mask);
+    CHECK(block.mult == want.mult);
+    CHECK(block.shift == want.shift);
+    CHECK(block.stride == 0);
+    CHECK(block.modes.pvclock == want.pvclock_mode);
+    CHECK(block.modes.hvclock == (want.hvclock_mode == 0 ? arch::kNoMode : want.hvclock_mode));
+    slot(0, want.realtime_sec, want.realtime_nsec);
+    slot(1, want.monotonic_sec, want.monotonic_nsec);
+    slot(5, want.realtime_coarse, want.realtime_coarse + 8);
+    slot(6, want.monotonic_coarse, want.monotonic_coarse + 8);
+    slot(11, want.tai_sec, want.tai_nsec);
+    for (const ClockId id : {2U, 3U, 4U, 7U, 8U, 9U, 10U}) {
+      slot(id, 0, 0);
+    }
+    CHECK(block.ids == (want.tai_sec == 0 ? 0x63U : 0x863U));
+    CHECK(layout.anchor == want.anchor);
+    CHECK(layout.data == want.data);
+    CHECK(layout.timens == 0);
+    CHECK(layout.pvclock == want.pvclock);
+    CHECK(layout.hvclock == want.hvclock);
+    CHECK(layout.timezone == want.tz_minuteswest);
+    CHECK(layout.hrtimer_res == 0);
+    CHECK(layout.size == want.size);
+    CHECK(layout.highest_id == want.highest_id);
+    CHECK(layout.hpet == want.hpet);
+  }
+}
+
 TEST_CASE("every layout has the offsets of its releases", "[vvar]") {
-  REQUIRE(kLayouts.size() == kWanted.size());
-  for (std::size_t i = 0; i < kLayouts.size(); ++i) {
+  for (std::size_t i = 0; i < kWanted.size(); ++i) {
     const Layout& layout = kLayouts[i];
     const Wanted& want = kWanted[i];
     const BlockLayout& block = block_layout(layout.block);
@@ -62,6 +145,12 @@ TEST_CASE("every layout has the offsets of its releases", "[vvar]") {
     CHECK(layout.hrtimer_res == want.hrtimer_res);
     CHECK(layout.size == want.size);
     CHECK(layout.highest_id == want.highest_id);
+    CHECK(layout.anchor == Anchor::kImage);
+    CHECK_FALSE(layout.hpet);
+    CHECK(block.mode == 4);
+    CHECK(block.ids == 0x8f3U);
+    CHECK(block.modes.pvclock == 2);
+    CHECK(block.modes.hvclock == 3);
   }
 }
 
@@ -69,17 +158,20 @@ TEST_CASE("every field lies within its block, aligned and apart from the others"
   for (const Layout& layout : kLayouts) {
     const BlockLayout& block = block_layout(layout.block);
     CAPTURE(layout.name);
-    std::vector<char> used(block.stride, 0);
+    const std::size_t length = block.has_raw_block() ? block.stride : layout.size;
+    std::vector<char> used(length, 0);
     const auto take = [&](std::size_t offset, std::size_t width) {
       CAPTURE(offset, width);
       CHECK(offset % width == 0);
-      REQUIRE(offset + width <= block.stride);
+      REQUIRE(offset + width <= length);
       for (std::size_t i = offset; i < offset + width; ++i) {
         CHECK(used[i] == 0);
         used[i] = 1;
       }
     };
-    take(block.seq, 8);  // seq and clock mode in one load
+    CHECK(block.mode_follows_seq() == (block.mode == 4));
+    take(block.seq, 4);
+    take(block.mode, 4);
     take(block.cycle_last, 8);
     if (block.max_cycles != 0) {
       take(block.max_cycles, 8);
@@ -88,8 +180,14 @@ TEST_CASE("every field lies within its block, aligned and apart from the others"
     take(block.mult, 4);
     take(block.shift, 4);
     for (ClockId id = 0; id < kBasetimeSlots; ++id) {
-      take(block.sec(id), 8);
-      take(block.nsec(id), 8);
+      if (block.is_generic() || is_in(id, block.ids)) {
+        take(block.sec(id), 8);
+        take(block.nsec(id), 8);
+      }
+    }
+    if (!block.has_raw_block()) {
+      take(layout.timezone, 4);
+      take(layout.timezone + 4U, 4);
     }
   }
 }
@@ -102,10 +200,12 @@ TEST_CASE("block 1 and the tail lie within the size, and the size within a page"
     CHECK(layout.data % 8 == 0);
     CHECK(2 * block.stride <= layout.size);
     CHECK(layout.timezone % 4 == 0);
-    CHECK(layout.hrtimer_res % 4 == 0);
-    CHECK(layout.timezone + 8 <= layout.hrtimer_res);
-    CHECK(layout.hrtimer_res + 4 <= layout.size);
-    CHECK(layout.timezone >= static_cast<int>(block.nsec(kBasetimeSlots - 1)) + 8);
+    if (block.is_generic()) {
+      CHECK(layout.hrtimer_res % 4 == 0);
+      CHECK(layout.timezone + 8 <= layout.hrtimer_res);
+      CHECK(layout.hrtimer_res + 4 <= layout.size);
+      CHECK(layout.timezone >= static_cast<int>(block.nsec(kBasetimeSlots - 1)) + 8);
+    }
     CHECK((layout.data & 4095) + layout.size <= 4096);
   }
 }
@@ -119,7 +219,7 @@ TEST_CASE("no two pages of a layout are one, and all lie before the image", "[vv
         continue;
       }
       CAPTURE(offset);
-      CHECK(offset < 0);
+      CHECK((offset < 0 || layout.anchor == Anchor::kImageEnd));
       for (const int page : pages) {
         CHECK(page != offset >> 12);
       }
