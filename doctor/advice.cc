@@ -102,6 +102,8 @@ std::string plain_advice(Service service) {
     case Service::kNoTimensPage:
       return std::string("This process is in a time namespace whose real page cannot be read. ") +
              kSend;
+    case Service::kNotInPage:
+      return "This kernel's page does not hold the clock; newer kernels' pages do.";
     case Service::kModeUnknown:
       return std::string("The kernel uses a clock mode that vvarclock does not know. ") + kSend;
     case Service::kNoCounterPage:

@@ -31,6 +31,9 @@ void examine_page(Examination& all) {
   const discover::Kernel& kernel = discover::host_kernel(all.counter_allowed);
   all.found = discover::discover(kernel, discover::vdso_address(), discover::kDiagnosisEffort);
   all.pages = look_at_pages(all.found, kernel.readable);
+  if (all.wants_hex) {
+    all.head = head_of_data(all.found, kernel.readable);
+  }
 }
 
 // Whether the library serves from the page: what its options and the page allow, and what was seen

@@ -44,6 +44,8 @@ struct Examination {
   bool attached = false;  // the library serves from the page
   bool seen = false;      // who serves was observed, not only concluded
   std::vector<Page> pages;
+  bool wants_hex = false;
+  std::vector<std::byte> head;  // of the data page, when asked for
   ClockSource source;
   bool has_rdtscp = false;
   bool has_invariant_tsc = false;

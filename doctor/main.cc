@@ -11,12 +11,17 @@
 
 int main(int count, char** arguments) {
   constexpr int kWrongUsage = 64;
-  const bool json = count == 2 && std::string_view(arguments[1]) == "--json";
-  if (count > 1 && !json) {
-    vvarclock::serve::say("Usage: vvarclock --doctor [--json]");
-    return kWrongUsage;
-  }
   static vvarclock::doctor::Examination all;
+  bool json = false;
+  for (int i = 1; i < count; ++i) {
+    const std::string_view word = arguments[i];
+    bool* const wanted = word == "--json" ? &json : word == "--hex" ? &all.wants_hex : nullptr;
+    if (wanted == nullptr || *wanted) {
+      vvarclock::serve::say("Usage: vvarclock --doctor [--json] [--hex]");
+      return kWrongUsage;
+    }
+    *wanted = true;
+  }
   vvarclock::doctor::examine(all);
   json ? vvarclock::doctor::print_json(all) : vvarclock::doctor::print_text(all);
   return vvarclock::doctor::exit_status(all.clocks);

@@ -1,6 +1,7 @@
 #include "doctor/page_state.h"
 
 #include <cmath>
+#include <cstring>
 #include <functional>
 
 #include "arch/load.h"
@@ -12,23 +13,26 @@ namespace {
 using arch::load;
 
 std::vector<PageValue> block_values(const std::byte* data, const vvar::BlockLayout& block) {
-  const auto mode = load<arch::ClockMode>(data, block.seq + 4U);
-  const auto raw_mult = load<std::uint32_t>(data, block.stride + block.mult);
+  const vvar::SeqMode now = vvar::look(data, block);
   const auto shift = load<std::uint32_t>(data, block.shift);
-  std::vector<PageValue> values{{"seq", load<std::uint32_t>(data, block.seq)},
-                                {"clock_mode", mode},
+  std::vector<PageValue> values{{"seq", now.seq()},
+                                {"clock_mode", now.mode()},
                                 {"mult", load<std::uint32_t>(data, block.mult)},
-                                {"raw_mult", raw_mult},
                                 {"shift", shift}};
-  if (mode == arch::kModeTsc) {
-    values.push_back({"tsc_hz", tsc_hz_of_mult(raw_mult, shift)});
+  // Without a block for the raw clock there is only the mult that NTP steers.
+  const auto own_mult = load<std::uint32_t>(data, std::size_t{block.stride} + block.mult);
+  if (block.has_raw_block()) {
+    values.push_back({"raw_mult", own_mult});
+  }
+  if (now.mode() == arch::kModeTsc) {
+    values.push_back({"tsc_hz", tsc_hz_of_mult(own_mult, shift)});
   }
   return values;
 }
 
 std::vector<PageValue> mark_values(const std::byte* data, const vvar::BlockLayout& block) {
-  return {{"seq", load<std::uint32_t>(data, block.seq)},
-          {"clock_mode", load<arch::ClockMode>(data, block.seq + 4U)}};
+  const vvar::SeqMode now = vvar::look(data, block);
+  return {{"seq", now.seq()}, {"clock_mode", now.mode()}};
 }
 
 std::vector<PageValue> pvclock_values(const std::byte* record) {
@@ -71,28 +75,56 @@ std::vector<Page> look_at_pages(const discover::Discovery& found,
   if (found.outcome != discover::Outcome::kBound) {
     return {};
   }
-  const vvar::Layout& layout = *found.layout;
-  const vvar::BlockLayout& block = vvar::block_layout(layout.block);
+  const vvar::Binding& binding = found.binding;
+  const vvar::BlockLayout& block = vvar::block_layout(found.layout->block);
   const bool in_namespace = serve::in_time_namespace(found);
   std::vector<Page> pages;
-  const auto add = [&](const char* name, std::int32_t offset,
+  // A page that the binding does not have is not looked at: the kernel has none, or what is there
+  // is not known to be one.
+  const auto add = [&](const char* name, const std::byte* address,
                        const std::function<std::vector<PageValue>(const std::byte*)>& values) {
-    const std::byte* const address = found.image.bytes.data() + offset;
-    if (offset != vvar::kNoPage) {
+    if (address != nullptr) {
       const bool may_read = readable(address);
-      pages.push_back(
-          {name, address, offset, may_read, may_read ? values(address) : std::vector<PageValue>{}});
+      pages.push_back({name, address, address - found.image.bytes.data(), may_read,
+                       may_read ? values(address) : std::vector<PageValue>{}});
     }
   };
-  add("data", layout.data, [&](const std::byte* at) {
+  add("data", binding.data, [&](const std::byte* at) {
     return in_namespace ? mark_values(at, block) : block_values(at, block);
   });
-  add("timens", layout.timens, [&](const std::byte* at) {
+  add("timens", binding.timens_data, [&](const std::byte* at) {
     return in_namespace ? block_values(at, block) : std::vector<PageValue>{};
   });
-  add("pvclock", layout.pvclock, &pvclock_values);
-  add("hvclock", layout.hvclock, &hvclock_values);
+  add("pvclock", binding.counters.pvclock, &pvclock_values);
+  add("hvclock", binding.counters.hvclock, &hvclock_values);
   return pages;
+}
+
+std::vector<std::byte> head_of_data(const discover::Discovery& found,
+                                    bool (*readable)(const std::byte*) noexcept) {
+  constexpr std::size_t kHead = 512;
+  const std::byte* start = found.binding.data;
+  if (start == nullptr && found.hints.data != 0 && !found.image.bytes.empty()) {
+    // Not believed: where the code has its data.
+    constexpr std::size_t kPage = 4096;
+    const std::size_t whole = (found.image.bytes.size() + kPage - 1) / kPage * kPage;
+    const std::byte* const image = found.image.bytes.data();
+    const std::byte* const anchor = found.hints.anchor == vvar::Anchor::kImage      ? image
+                                    : found.hints.anchor == vvar::Anchor::kImageEnd ? image + whole
+                                                                                    : nullptr;
+    start = reinterpret_cast<const std::byte*>(
+        reinterpret_cast<std::uintptr_t>(anchor) +
+        static_cast<std::uintptr_t>(static_cast<std::intptr_t>(found.hints.data)));
+  }
+  if (start == nullptr || !readable(start) || !readable(start + kHead - 1)) {
+    return {};
+  }
+  std::vector<std::byte> bytes(kHead);
+  for (std::size_t i = 0; i < kHead; i += sizeof(std::uint64_t)) {
+    const auto word = load<std::uint64_t>(start, i);
+    std::memcpy(bytes.data() + i, &word, sizeof(word));
+  }
+  return bytes;
 }
 
 }  // namespace vvarclock::doctor

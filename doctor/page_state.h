@@ -27,6 +27,12 @@ struct Page {
 std::vector<Page> look_at_pages(const discover::Discovery& found,
                                 bool (*readable)(const std::byte*) noexcept);
 
+// The first 512 bytes of the data page, or of what the code says is one when nothing is believed;
+// empty when neither is known or it cannot be read. They say what time it is and how fast the
+// counter runs, so they are shown only to who asks.
+std::vector<std::byte> head_of_data(const discover::Discovery& found,
+                                    bool (*readable)(const std::byte*) noexcept);
+
 // The rate of the time-stamp counter in Hz that a scale implies; 0: the scale is 0.
 std::int64_t tsc_hz_of_mult(std::uint32_t mult, std::uint32_t shift);
 std::int64_t tsc_hz_of_pvclock(std::uint32_t tsc_to_system_mul, int tsc_shift);

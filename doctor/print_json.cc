@@ -3,6 +3,7 @@
 
 #include "doctor/examination.h"
 #include "doctor/json.h"
+#include "doctor/text.h"
 
 namespace vvarclock::doctor {
 namespace {
@@ -100,6 +101,13 @@ void print_json(const Examination& all) {
   library(out, all);
   machine(out, all);
   pages(out, all.pages);
+  if (all.wants_hex) {
+    std::string bytes;
+    for (const std::byte value : all.head) {
+      bytes += hex_byte(value);
+    }
+    string_or_null(out, "data_page_hex", bytes);
+  }
   clocks(out, all.clocks);
   prices(out, all);
   words(out, "advice", all.advice);

@@ -45,6 +45,18 @@ std::string refusals(const discover::Discovery& found) {
   return text;
 }
 
+// What the vDSO's code refers to: what a new layout is described from.
+std::string code(const discover::CodeHints& hints) {
+  const auto data = static_cast<std::int64_t>(hints.data);
+  const std::string place = std::string(discover::describe(hints.anchor)) + (data < 0 ? "-" : "+") +
+                            hex(static_cast<std::uint64_t>(std::llabs(data)));
+  return fact("vDSO code",
+              "data " + (data == 0 ? "not seen" : "at " + place) + ", second block " +
+                  (hints.stride == 0 ? "not seen" : "at +" + hex(hints.stride)) + ", clock ids " +
+                  (hints.highest_id == 0 ? "not seen" : "to " + std::to_string(hints.highest_id)) +
+                  (hints.hpet ? ", reads an HPET" : ""));
+}
+
 std::string page(const discover::Discovery& found) {
   if (found.image.bytes.data() == nullptr) {
     return fact("vDSO", describe(found.outcome));
@@ -63,7 +75,7 @@ std::string page(const discover::Discovery& found) {
   } else {
     text += fact("vvar page", describe(found.outcome));
   }
-  return text + refusals(found);
+  return text + code(found.hints) + refusals(found);
 }
 
 std::string machine(const Examination& all) {
@@ -86,6 +98,24 @@ std::string pages(const std::vector<Page>& list) {
             (one.readable ? "" : "  not readable");
     for (const PageValue& value : one.values) {
       text += std::string("  ") + value.key + " " + std::to_string(value.number);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+// 16 bytes a line, each after its offset.
+std::string dump(const Examination& all) {
+  if (!all.wants_hex) {
+    return {};
+  }
+  constexpr std::size_t kPerLine = 16;
+  std::string text = all.head.empty() ? "\nThe data page is not known or cannot be read.\n"
+                                      : "\nThe data page from the start of its clock data\n";
+  for (std::size_t at = 0; at < all.head.size(); at += kPerLine) {
+    text += "  " + left(hex(at), 6);
+    for (std::size_t i = at; i < at + kPerLine; ++i) {
+      text += " " + hex_byte(all.head[i]);
     }
     text += "\n";
   }
@@ -147,8 +177,8 @@ std::string paragraph(const std::string& words) {
 void print_text(const Examination& all) {
   std::string text =
       fact("vvarclock", serve::kVersion) + fact("kernel", all.kernel + " " + all.machine);
-  text += library(all.library) + page(all.found) + machine(all) + pages(all.pages) + clocks(all) +
-          prices(all) + "\n";
+  text += library(all.library) + page(all.found) + machine(all) + pages(all.pages) + dump(all) +
+          clocks(all) + prices(all) + "\n";
   for (const std::string& piece : all.advice) {
     text += paragraph(piece);
   }

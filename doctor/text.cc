@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <string_view>
 #include <utility>
 
 namespace vvarclock::doctor {
@@ -10,6 +11,12 @@ std::string hex(std::uint64_t value) {
   std::array<char, 16> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, 16).ptr;
   return "0x" + std::string(digits.data(), end);
+}
+
+std::string hex_byte(std::byte value) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const auto number = std::to_integer<unsigned>(value);
+  return {kDigits[number >> 4], kDigits[number & 15U]};
 }
 
 std::string fixed(double value, int places) {

@@ -34,6 +34,17 @@ inline constexpr ClockModes kModesSince412{kModePvclock, kModeHvclock, 3};
 // the kernel.
 inline constexpr ClockModes kModesUntil46{3, kNoMode, 4};
 
+// Not a number of the kernel's: what 2 meant until 4.6.
+inline constexpr ClockMode kModeHpet = 0x7ffffffd;
+
+// The number that a mode of this generation has today.
+constexpr ClockMode todays_mode(ClockMode mode, const ClockModes& modes) noexcept {
+  return mode == modes.pvclock   ? kModePvclock
+         : mode == modes.hvclock ? kModeHvclock
+         : mode == kModePvclock  ? kModeHpet
+                                 : mode;
+}
+
 // The mode that marks a time-namespace page.
 inline constexpr ClockMode kModeTimens = 0x7fffffff;  // 5.7 and later
 inline constexpr ClockMode kModeTimens56 = -1;        // 5.6 only
@@ -52,6 +63,8 @@ constexpr const char* clock_mode_name(ClockMode mode) noexcept {
       return "pvclock";
     case kModeHvclock:
       return "hvclock";
+    case kModeHpet:
+      return "hpet";
     case kModeTimens:
     case kModeTimens56:
       return "timens";

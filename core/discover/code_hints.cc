@@ -184,8 +184,7 @@ template <std::size_t N>
 std::int64_t lowest_data(const ShortList<N>& values) noexcept {
   std::int64_t found = 0;
   for (const std::int64_t value : values) {
-    const bool no_data =
-        value - page_of(value) == kGetcpuMode || is_in_hpet_page(values, value);
+    const bool no_data = value - page_of(value) == kGetcpuMode || is_in_hpet_page(values, value);
     if (!no_data && (found == 0 || value < found)) {
       found = value;
     }

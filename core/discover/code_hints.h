@@ -20,9 +20,11 @@ struct CodeHints {
   std::uint16_t stride = 0;     // distance of the second clock block; 0 = not seen
   std::uint8_t highest_id = 0;  // the limit that the clock id is compared against; 0 = not seen
   bool hpet = false;            // reads the main counter of an HPET
-  std::uint32_t pages = 0;  // bit n: of the page n pages before the image, more than an HPET's
-                            // counter is read
+  std::uint32_t pages = 0;      // bit n: of the page n pages before the image, more than an HPET's
+                                // counter is read
 };
+
+const char* describe(vvar::Anchor anchor) noexcept;
 
 CodeHints scan_code(const VdsoImage& image) noexcept;
 

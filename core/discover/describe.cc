@@ -73,4 +73,16 @@ const char* describe(ProbeTest test) noexcept {
   return "?";
 }
 
+const char* describe(vvar::Anchor anchor) noexcept {
+  switch (anchor) {
+    case vvar::Anchor::kImage:
+      return "vDSO";
+    case vvar::Anchor::kImageEnd:
+      return "end of vDSO";
+    case vvar::Anchor::kAbsolute:
+      return "address 0";
+  }
+  return "?";
+}
+
 }  // namespace vvarclock::discover

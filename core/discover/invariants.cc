@@ -72,13 +72,6 @@ bool is_steered_choice(const BlockCopy& fine, arch::ClockMode mode) noexcept {
   }
 }
 
-// The number that a mode of this generation has today.
-arch::ClockMode todays_mode(arch::ClockMode mode, const arch::ClockModes& modes) noexcept {
-  return mode == modes.pvclock   ? arch::kModePvclock
-         : mode == modes.hvclock ? arch::kModeHvclock
-                                 : mode;
-}
-
 Finding check_two_blocks(const PageCopy& copy) noexcept {
   const BlockCopy& fine = copy.blocks[0];
   const BlockCopy& raw = copy.blocks[1];
@@ -102,7 +95,7 @@ Finding check_scale(const PageCopy& copy, const vvar::BlockLayout& layout) noexc
   if (fine.shift < 1 || fine.shift > 32) {
     return {ProbeTest::kShift, fine.shift};
   }
-  const arch::ClockMode mode = todays_mode(fine.mode, layout.modes);
+  const arch::ClockMode mode = arch::todays_mode(fine.mode, layout.modes);
   const bool chosen = layout.has_raw_block() ? vvar::is_kernels_choice({raw.mult, raw.shift}, mode)
                                              : is_steered_choice(fine, mode);
   if (!chosen) {

@@ -44,6 +44,7 @@ Service service_of_counter(const Report& report) noexcept {
   }
   switch (clock_mode_now(*report.discovery)) {
     case arch::kModeNone:
+    case arch::kModeHpet:
       return Service::kModeNone;
     case arch::kModeTsc:
       return Service::kReader;
@@ -73,8 +74,9 @@ const std::byte* data_now(const Discovery& bound) noexcept {
 
 arch::ClockMode clock_mode_now(const Discovery& bound) noexcept {
   const std::byte* const data = data_now(bound);
+  const vvar::BlockLayout& block = vvar::block_layout(bound.layout->block);
   return data == nullptr ? arch::kModeTimens
-                         : vvar::look(data, vvar::block_layout(bound.layout->block)).mode();
+                         : arch::todays_mode(vvar::look(data, block).mode(), block.modes);
 }
 
 Service service(const Report& report, vvar::ClockId id) noexcept {
@@ -93,6 +95,9 @@ Service service(const Report& report, vvar::ClockId id) noexcept {
   if (data_now(*report.discovery) == nullptr) {
     return Service::kNoTimensPage;
   }
+  if (!vvar::is_in(id, vvar::block_layout(report.discovery->layout->block).ids)) {
+    return Service::kNotInPage;
+  }
   return vvar::is_in(id, vvar::kCoarseIds) ? Service::kReader : service_of_counter(report);
 }
 
@@ -110,10 +115,12 @@ const char* describe(Service service) noexcept {
       return "the readers are not in place";
     case Service::kNoTimensPage:
       return "the real page behind the time namespace cannot be read";
+    case Service::kNotInPage:
+      return "this kernel's page has no such clock";
     case Service::kCounterForbidden:
       return "this process may not read the time-stamp counter";
     case Service::kModeNone:
-      return "the kernel's clock source cannot be read by programs (clock mode none)";
+      return "the kernel's clock source cannot be read by programs (clock mode none or hpet)";
     case Service::kModeUnknown:
       return "the kernel's clock mode is not known";
     case Service::kNoCounterPage:

@@ -33,6 +33,7 @@ enum class Service : std::uint8_t {
   kNoLayout,          // nothing is believed: see the discovery's outcome
   kNotAttached,       // believed, but the readers are not in place
   kNoTimensPage,      // in a time namespace, and the real page is not known
+  kNotInPage,         // kernels before 5.3 keep some clocks out of it
   kCounterForbidden,  // prctl PR_SET_TSC
   kModeNone,
   kModeUnknown,
@@ -52,6 +53,7 @@ bool in_time_namespace(const discover::Discovery& bound) noexcept;
 // Block 0 of the real data, behind the mark when a time namespace is in force; null when that is
 // not known.
 const std::byte* data_now(const discover::Discovery& bound) noexcept;
+// In today's numbers, whatever the generation's own are.
 arch::ClockMode clock_mode_now(const discover::Discovery& bound) noexcept;
 
 // The most that a pipe takes in one piece; the longest report is shorter.

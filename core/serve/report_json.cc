@@ -51,7 +51,14 @@ void findings(ReportBuffer& out, const discover::Discovery& found, bool bound) n
   address_or_null(out, bound ? found.binding.data : nullptr);
   key(out << ", ", "linux_version_code");
   version_code(out, found.image.linux_version_code);
-  out << ", ";
+  const auto data = static_cast<std::int64_t>(found.hints.data);
+  key(out << ", ", "code") << '{';
+  key(out, "anchor").json(discover::describe(found.hints.anchor));
+  key(out << ", ", "data") << (data < 0 ? "-" : "");
+  out.decimal(static_cast<std::uint64_t>(data < 0 ? -data : data));
+  key(out << ", ", "stride").decimal(found.hints.stride);
+  key(out << ", ", "highest_id").decimal(found.hints.highest_id);
+  key(out << ", ", "hpet") << boolean(found.hints.hpet) << "}, ";
 }
 
 void services(ReportBuffer& out, const Report& report) noexcept {

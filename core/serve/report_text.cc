@@ -56,6 +56,16 @@ void append_binding(ReportBuffer& out, const Report& report) noexcept {
             << (in_time_namespace(found) ? ", in a time namespace" : "") << '\n';
 }
 
+// What the vDSO's code says, for whoever describes its layout next.
+void append_hints(ReportBuffer& out, const discover::CodeHints& hints) noexcept {
+  line(out) << "the vDSO's code: data at " << discover::describe(hints.anchor);
+  const auto data = static_cast<std::int64_t>(hints.data);
+  out << (data < 0 ? " - " : " + ");
+  out.hex(static_cast<std::uint64_t>(data < 0 ? -data : data)) << ", second block + ";
+  out.hex(hints.stride) << ", clock ids to ";
+  out.decimal(hints.highest_id) << (hints.hpet ? ", reads an HPET" : "") << " (0: not seen)\n";
+}
+
 void append_found(ReportBuffer& out, const Report& report) noexcept {
   const discover::Discovery& found = *report.discovery;
   append_vdso(out, found.image);
@@ -67,6 +77,9 @@ void append_found(ReportBuffer& out, const Report& report) noexcept {
       out << ": " << describe(found.image_error);
     }
     out << '\n';
+  }
+  if (found.outcome == discover::Outcome::kNoLayout) {
+    append_hints(out, found.hints);
   }
   for (std::size_t i = 0; i < found.refusal_count; ++i) {
     append_refusal(out, found.refusals[i]);

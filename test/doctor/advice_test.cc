@@ -125,7 +125,7 @@ TEST_CASE("every service but the reader gets advice of its own") {
   std::vector<std::string> seen;
   for (const Service service :
        {Service::kOff, Service::kSourceSyscall, Service::kNotAttached, Service::kNoTimensPage,
-        Service::kCounterForbidden, Service::kModeNone, Service::kModeUnknown,
+        Service::kNotInPage, Service::kCounterForbidden, Service::kModeNone, Service::kModeUnknown,
         Service::kNoCounterPage, Service::kPvclockUnstable, Service::kHvclockInvalid}) {
     Situation situation = healthy();
     situation.fine_clocks = service;

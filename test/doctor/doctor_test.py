@@ -117,21 +117,33 @@ def time_namespace():
 
 def text_form():
     done = run([])
-    for words in (VERSION, os.uname().release, "it is active", "clock mode", "clock source",
+    for words in ("vDSO code", VERSION, os.uname().release, "it is active", "clock mode", "clock source",
                   "ns per call", "system call"):
         assert words in done.stdout, (words, done.stdout)
     assert done.returncode == examine()["exit_status"], done.returncode
     assert max(len(line) for line in done.stdout.splitlines() if line.startswith("- ")) <= 100
 
 
+def hex_of_the_page():
+    plain = examine()
+    assert "data_page_hex" not in plain, plain
+    found = json.loads(run(["--hex", "--json"]).stdout)
+    data = bytes.fromhex(found["data_page_hex"])
+    assert len(data) == 512, len(data)
+    assert int.from_bytes(data[4:8], "little") == found["pages"]["data"]["clock_mode"], found
+    text = run(["--hex"]).stdout
+    assert "  0x1f0 " in text and "0x200 " not in text, text
+    assert "0x1f0" not in run([]).stdout
+
+
 def wrong_usage():
-    for arguments in (["--jason"], ["--json", "--json"], ["command"]):
+    for arguments in (["--jason"], ["--json", "--json"], ["--hex", "--hex"], ["command"]):
         done = run(arguments)
         assert done.returncode == 64 and not done.stdout, (arguments, done)
         assert "Usage:" in done.stderr, (arguments, done)
 
 
 for check in (active, absent, switched_off, orders, forbidden_counter, time_namespace, text_form,
-              wrong_usage):
+              hex_of_the_page, wrong_usage):
     check()
     print(f"{check.__name__}: passed")

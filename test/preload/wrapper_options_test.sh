@@ -88,6 +88,10 @@ try vvarclock --doctor --json
 equal '--doctor --json' '0 doctor 1 [--json] libvvarclock.so default' "$status $out"
 try vvarclock --json --order unordered --doctor
 equal '--doctor with other options, in any order' '0 doctor 1 [--json] libvvarclock.so unordered' "$status $out"
+try vvarclock --hex --doctor --json
+equal '--doctor --json --hex' '0 doctor 2 [--json] [--hex] libvvarclock.so default' "$status $out"
+try vvarclock --hex --doctor
+equal '--doctor --hex' '0 doctor 1 [--hex] libvvarclock.so default' "$status $out"
 for code in 0 1 2 125; do
     DOCTOR_STATUS=$code
     export DOCTOR_STATUS
@@ -96,5 +100,6 @@ for code in 0 1 2 125; do
 done
 refused '--doctor with a command' "--doctor takes no command: 'touch'" vvarclock --doctor touch "$work/ran"
 refused '--json without --doctor' '--json goes with --doctor' vvarclock --json touch "$work/ran"
+refused '--hex without --doctor' '--hex goes with --doctor' vvarclock --hex touch "$work/ran"
 
 finish

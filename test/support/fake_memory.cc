@@ -56,9 +56,9 @@ void FakeKernel::place_pages() noexcept {
   const std::size_t image = image_pages() * kPageSize;
   switch (layout_.anchor) {
     case vvar::Anchor::kImage:
-      anchor_offset_ = image_offset_ = static_cast<std::size_t>(
-          -std::min({place_of(Page::kData), place_of(Page::kTimens), place_of(Page::kPvclock),
-                     place_of(Page::kHvclock)}));
+      anchor_offset_ = image_offset_ =
+          static_cast<std::size_t>(-std::min({place_of(Page::kData), place_of(Page::kTimens),
+                                              place_of(Page::kPvclock), place_of(Page::kHvclock)}));
       break;
     case vvar::Anchor::kImageEnd:
       anchor_offset_ = image;

@@ -90,9 +90,7 @@ arch::ClockMode page_mode(const Dialect& dialect, arch::ClockMode mode) noexcept
     return mode;
   }
   constexpr arch::ClockMode kPvclockUntil46 = 3;
-  return mode == arch::kModeNone      ? kModeHpet
-         : mode == arch::kModePvclock ? kPvclockUntil46
-                                      : mode;
+  return mode == arch::kModeNone ? kModeHpet : mode == arch::kModePvclock ? kPvclockUntil46 : mode;
 }
 
 void begin_update(const vvar::Layout& layout, std::byte* data) noexcept { bump_seq(layout, data); }

@@ -34,6 +34,17 @@ TEST_CASE("other numbers are unknown, not guessed", "[arch]") {
   }
 }
 
+TEST_CASE("the numbers of old generations have today's names", "[arch]") {
+  CHECK(todays_mode(0, kModesUntil46) == kModeNone);
+  CHECK(todays_mode(1, kModesUntil46) == kModeTsc);
+  CHECK(std::string(clock_mode_name(todays_mode(2, kModesUntil46))) == "hpet");
+  CHECK(todays_mode(3, kModesUntil46) == kModePvclock);
+  CHECK(std::string(clock_mode_name(todays_mode(4, kModesUntil46))) == "unknown");
+  for (const ClockMode mode : {0, 1, 2, 3, 4, -1, 2147483647}) {
+    CHECK(todays_mode(mode, kModesSince412) == mode);
+  }
+}
+
 TEST_CASE("only the two marks mark a time namespace", "[arch]") {
   CHECK(is_timens(2147483647));
   CHECK(is_timens(-1));

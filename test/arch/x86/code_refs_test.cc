@@ -65,8 +65,6 @@ TEST_CASE("RIP-relative operands, whatever instruction has them") {
 TEST_CASE("what only looks like a RIP-relative operand is none") {
   CHECK(refs_of(Code().bytes({0x8b, 0x90, 0x00, 0xa0, 0xff, 0xff}))
             .empty());  // mov -0x6000(%rax),%edx
-  CHECK(refs_of(Code().bytes({0x8b, 0x14, 0x25, 0x00, 0xa0, 0xff, 0xff}))
-            .empty());  // mov 0xffffffffffffa000,%edx
   CHECK(refs_of(Code().bytes({0x67, 0x8b, 0x05, 0x00, 0xa0, 0xff, 0xff}))
             .empty());  // mov -0x6000(%eip),%eax
   CHECK(refs_of(Code().bytes({0x65, 0x8b, 0x05, 0x00, 0xa0, 0xff, 0xff}))
@@ -74,6 +72,17 @@ TEST_CASE("what only looks like a RIP-relative operand is none") {
   // The bytes of a lea inside the constant of another instruction.
   CHECK(
       refs_of(Code().bytes({0x48, 0xb8, 0x90, 0x48, 0x8d, 0x05, 0x00, 0xa0, 0xff, 0xff})).empty());
+}
+
+TEST_CASE("operands at a fixed address, without base and index") {
+  const Refs address{{Kind::kFixed, -0xa00f80}};  // 0xffffffffff5ff080
+  CHECK(refs_of(Code().imm32({0x48, 0x8b, 0x04, 0x25}, 0xff5ff080)) == address);  // mov, rax
+  CHECK(refs_of(Code().imm32({0x44, 0x8b, 0x24, 0x25}, 0xff5ff080)) == address);  // mov, r12d
+  CHECK(refs_of(Code().imm32({0x48, 0x2b, 0x04, 0x25}, 0xff5ff080)) == address);  // sub
+  CHECK(refs_of(Code().imm32({0x48, 0x8b, 0x04, 0xc5}, 0xff5ff080)).empty());  // an index, rax * 8
+  CHECK(refs_of(Code().imm32({0x4a, 0x8b, 0x04, 0x25}, 0xff5ff080)).empty());  // an index, r12
+  CHECK(refs_of(Code().imm32({0x48, 0x8b, 0x84, 0x24}, 0xff5ff080)).empty());  // a base, rsp
+  CHECK(refs_of(Code().imm32({0x65, 0x8b, 0x04, 0x25}, 0xff5ff080)).empty());  // %gs
 }
 
 TEST_CASE("constants added to 64-bit registers") {

@@ -146,8 +146,9 @@ Code fixed(std::uint8_t reg, std::uint32_t address) {
 }
 
 TEST_CASE("until 3.15 the data is at a fixed address, and an HPET's counter before it") {
-  const CodeHints hints = hints_of(
-      fixed(0, 0xff5fe0f0).imm32({0x8b, 0x14, 0x25}, 0xff5ff080).imm32({0x8b, 0x14, 0x25}, 0xff5ff010));
+  const CodeHints hints = hints_of(fixed(0, 0xff5fe0f0)
+                                       .imm32({0x8b, 0x14, 0x25}, 0xff5ff080)
+                                       .imm32({0x8b, 0x14, 0x25}, 0xff5ff010));
   CHECK(hints.anchor == vvar::Anchor::kAbsolute);
   CHECK(hints.data == -0xa00f80);
   CHECK(hints.hpet);

@@ -47,8 +47,8 @@ std::string words(Outcome outcome) { return discover::describe(outcome); }
 // What the row does not hold is always left to it.
 bool reads_as_the_kernel_answers(const ProbeKernel& kernel, const Discovery& found) {
   const arch::ClockMode mode = kernel.state().times.source.mode;
-  const bool counts = mode != arch::kModeNone && (mode != arch::kModePvclock ||
-                                                  found.layout->pvclock != vvar::kNoPage);
+  const bool counts = mode != arch::kModeNone &&
+                      (mode != arch::kModePvclock || found.layout->pvclock != vvar::kNoPage);
   for (const vvar::NamedClock& clock : vvar::kServedClocks) {
     timespec before{};
     timespec after{};
@@ -61,8 +61,8 @@ bool reads_as_the_kernel_answers(const ProbeKernel& kernel, const Discovery& fou
     const Int128 value = ns(own.sec, own.nsec);
     const bool held = vvar::is_in(clock.id, vvar::block_layout(found.layout->block).ids);
     if (served != (held && (counts || vvar::is_in(clock.id, vvar::kCoarseIds))) ||
-        (served && (value < ns(before.tv_sec, before.tv_nsec) ||
-                    value > ns(after.tv_sec, after.tv_nsec)))) {
+        (served &&
+         (value < ns(before.tv_sec, before.tv_nsec) || value > ns(after.tv_sec, after.tv_nsec)))) {
       return false;
     }
   }
@@ -139,7 +139,8 @@ TEST_CASE(
     for (const Layout& code : vvar::kLayouts) {
       // 3.10 to 3.15: the code looks alike. Same bytes: nothing but the code could tell. The page
       // of 5.3 holds what the code of 4.20 reads.
-      const bool newer_page = code.block == vvar::BlockKind::kC && pages.block == vvar::BlockKind::kD;
+      const bool newer_page =
+          code.block == vvar::BlockKind::kC && pages.block == vvar::BlockKind::kD;
       if (&pages == &code || same_code(pages, code) || same_bytes(pages, code) || newer_page ||
           names_hpet_as_data(code, pages)) {
         continue;
@@ -230,8 +231,7 @@ TEST_CASE("the kernel that runs this test is discovered, and its page agrees wit
     if (&other != found.layout) {
       CAPTURE(other.name);
       vvar::Binding unused;
-      const discover::Probe bytes_alone{
-          &kernel, found.image.bytes, {}, discover::kAttachEffort};
+      const discover::Probe bytes_alone{&kernel, found.image.bytes, {}, discover::kAttachEffort};
       CHECK(verdict(discover::probe_layout(bytes_alone, other, unused)) !=
             verdict(ProbeTest::kPassed));
     }

@@ -299,7 +299,8 @@ TEST_CASE("each generation has its own numbers for the clock modes", "[fake_kern
   }
 }
 
-TEST_CASE("before 4.12 the raw clock loses the parts of a nanosecond at each tick", "[fake_kernel]") {
+TEST_CASE("before 4.12 the raw clock loses the parts of a nanosecond at each tick",
+          "[fake_kernel]") {
   const auto raw_after_ten_ticks = [](const vvar::Layout& layout) {
     FakeKernel kernel(layout, {.tsc_hz = 2'600'000'000});
     for (int i = 0; i < 10; ++i) {

@@ -102,7 +102,7 @@ bool page_can_answer(const FakeKernel& kernel, vvar::ClockId id) {
 // The hot path's one attempt, with any block.
 arch::Attempt read_once(const FakeKernel& kernel, vvar::ClockId id, vvar::SecNsec& time) {
   const vvar::Binding binding = kernel.binding();
-  return vvar::with_block(kernel.layout().block, [&]<const vvar::BlockLayout& B>() {
+  return vvar::with_block(kernel.layout().block, [&]<const vvar::BlockLayout & B>() {
     return vvar::read_clock_once<B, SimCounter>(binding.data, binding.counters, id, time);
   });
 }

@@ -134,8 +134,8 @@ TEST_CASE("the code's hints are each taken at their word", "[invariants]") {
     wrong.hpet = !good.hpet;
     CHECK(verdict(kernel.probe(layout, wrong)) == verdict(ProbeTest::kCodeDevice));
     wrong = good;
-    wrong.anchor = good.anchor == vvar::Anchor::kImage ? vvar::Anchor::kAbsolute
-                                                       : vvar::Anchor::kImage;
+    wrong.anchor =
+        good.anchor == vvar::Anchor::kImage ? vvar::Anchor::kAbsolute : vvar::Anchor::kImage;
     CHECK(verdict(kernel.probe(layout, wrong)) == verdict(ProbeTest::kCodeData));
   }
 }

@@ -65,7 +65,7 @@ constexpr Tests kSlots = one(ProbeTest::kZeroSlots);          // bases are 8 byt
 constexpr Tests kShifted = kSlots | one(ProbeTest::kSeqOdd);  // everything is 128 bytes off
 constexpr Tests kVclock =
     kGone | one(ProbeTest::kCoarseRange);  // the data would be in the pvclock page
-constexpr std::size_t kGeneric = 6;  // rows that may be tried on their bytes alone
+constexpr std::size_t kGeneric = 6;        // rows that may be tried on their bytes alone
 constexpr std::array<std::array<Tests, kGeneric>, 15> kRefusals{{
     {kOwn, kTail, kGone, kGone, kGone, kGone},
     {kTail, kOwn, kGone, kGone, kGone, kGone},
@@ -90,8 +90,9 @@ constexpr Tests kByBytes = one(ProbeTest::kClockMode) | one(ProbeTest::kCoarseRa
 // The page holds all that the other row reads, in the same places. Nothing but the code tells; what
 // is read is right all the same.
 bool holds_bytes_of(const Layout& page, const Layout& read_as) {
-  return same_bytes(page, read_as) || (read_as.block == vvar::BlockKind::kC &&
-                                       page.block == vvar::BlockKind::kD && page.data == read_as.data);
+  return same_bytes(page, read_as) ||
+         (read_as.block == vvar::BlockKind::kC && page.block == vvar::BlockKind::kD &&
+          page.data == read_as.data);
 }
 
 // Neighbours whose code says less about the page than the other row asks for: the bytes decide.
@@ -118,7 +119,8 @@ TEST_CASE("a page is believed by its own layout when the code confirms it, in ev
 }
 
 TEST_CASE(
-    "without hints it is believed by its bytes, except in mode none, where they say too little, and "
+    "without hints it is believed by its bytes, except in mode none, where they say too little, "
+    "and "
     "before 5.3",
     "[layout_probe]") {
   for_every_kernel([](ProbeKernel& kernel, arch::ClockMode mode) {

@@ -68,8 +68,8 @@ class ProbeKernel : public FakeKernel {
   discover::Refusal probe(const vvar::Layout& read_as, const Hints& hints,
                           vvar::Binding* found = nullptr) {
     vvar::Binding unused;
-    return discover::probe_layout({&table(), mapped_image(), hints, discover::kAttachEffort}, read_as,
-                                  found == nullptr ? unused : *found);
+    return discover::probe_layout({&table(), mapped_image(), hints, discover::kAttachEffort},
+                                  read_as, found == nullptr ? unused : *found);
   }
 
  private:

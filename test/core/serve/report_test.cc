@@ -65,6 +65,47 @@ TEST_CASE("every reason to ask the kernel is told apart, and coarse clocks stay 
               std::string("CLOCK_MONOTONIC by the system call: ") + describe(scene.fine())));
 }
 
+TEST_CASE("an old page: what it does not hold is the kernel's, and its modes have today's names") {
+  Scene scene;
+  const auto is_row = [&](std::size_t row) { scene.found.layout = &vvar::kLayouts[row]; };
+  const auto who = [&](vvar::ClockId id) { return service(scene.report, id); };
+  is_row(9);  // 4.5-4.6
+  CHECK(scene.fine() == Service::kReader);
+  CHECK(who(vvar::kMonotonicRaw) == Service::kNotInPage);
+  CHECK(who(vvar::kBoottime) == Service::kNotInPage);
+  CHECK(who(vvar::kTai) == Service::kNotInPage);
+  CHECK(who(vvar::kRealtimeCoarse) == Service::kReader);
+  CHECK(holds(scene.text(), "CLOCK_TAI by the system call: this kernel's page has no such clock"));
+  scene.set_mode(2);
+  CHECK(scene.fine() == Service::kModeNone);
+  CHECK(scene.coarse() == Service::kReader);
+  CHECK(holds(scene.json(), R"("clock_mode": "hpet")"));
+  scene.set_mode(3);
+  scene.set_stable(true);
+  CHECK(scene.fine() == Service::kReader);
+  CHECK(holds(scene.json(), R"("clock_mode": "pvclock")"));
+  scene.set_mode(4);
+  CHECK(scene.fine() == Service::kModeUnknown);
+  is_row(7);  // 4.12-4.19
+  scene.set_mode(3);
+  scene.set_sequence(7);
+  CHECK(holds(scene.json(), R"("clock_mode": "hvclock")"));
+  is_row(6);  // 4.20-5.2
+  CHECK(who(vvar::kTai) == Service::kReader);
+  CHECK(who(vvar::kBoottime) == Service::kNotInPage);
+}
+
+TEST_CASE("an unknown layout is reported with what the code says of it") {
+  Scene scene;
+  scene.found.outcome = discover::Outcome::kNoLayout;
+  scene.found.hints = {.data = -0x7000, .stride = 0xe8, .highest_id = 23};
+  CHECK(holds(scene.text(),
+              "the vDSO's code: data at vDSO - 0x7000, second block + 0xe8, clock ids to 23"));
+  CHECK(holds(scene.json(),
+              R"("code": {"anchor": "vDSO", "data": -28672, "stride": 232, "highest_id": 23, )"
+              R"("hpet": false})"));
+}
+
 TEST_CASE("what is wrong for the page is wrong for every clock") {
   Scene scene;
   Service expected = Service::kReader;
@@ -141,6 +182,7 @@ TEST_CASE("the longest report fits, in one line, with every refusal") {
   CHECK(json.find('\n') == json.size() - 1);
   CHECK(holds(json, R"("clock": "CLOCK_MONOTONIC_COARSE", "value": 18446744073709551615})"));
   CHECK(holds(json, R"(18446744073709551615}, {"layout": "5.3-5.5", "test": ")"));
+  INFO(json.size());
   CHECK(holds(scene.text(), "layout 5.3-5.5 refused: "));
   CHECK(scene.text().back() == '\n');
 }
