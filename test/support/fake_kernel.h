@@ -109,6 +109,9 @@ class FakeKernel {
   }
   void sleep(std::int64_t ns);
   void use_source(arch::ClockMode mode);
+  void use_source_or_none(arch::ClockMode mode) {  // none: this generation has no such mode
+    use_source(has_mode(layout_, mode) ? mode : arch::kModeNone);
+  }
   void update_hypervisor(std::int32_t ppm, bool stable = true);  // the clocks go on at another rate
   void set_timezone(std::int32_t minutes_west, std::int32_t dst);
 

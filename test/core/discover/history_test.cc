@@ -16,8 +16,6 @@
 namespace vvarclock::test {
 namespace {
 
-constexpr std::array<arch::ClockMode, 4> kModes{arch::kModeNone, arch::kModeTsc, arch::kModePvclock,
-                                                arch::kModeHvclock};
 constexpr std::array<arch::ClockMode, 3> kCountingModes{arch::kModeTsc, arch::kModePvclock,
                                                         arch::kModeHvclock};
 constexpr int kEvents = 4000;
@@ -51,11 +49,6 @@ TimensOffset some_offset(Random& random) {
   return {
       static_cast<std::int64_t>(random.below(random.below(2) == 0 ? 1000 : 9'000'000'000)) - 900,
       nsec};
-}
-
-void use_some_source(FakeKernel& kernel, Random& random) {
-  const arch::ClockMode mode = kModes[random.below(kModes.size())];
-  kernel.use_source(has_mode(kernel.layout(), mode) ? mode : arch::kModeNone);
 }
 
 // What a machine without a change of its clock source lives through.
@@ -171,7 +164,7 @@ TEST_CASE("every layout follows the clock source through every mode", "[history]
     FakeKernel kernel(layout);
     for (int i = 0; i < 3 * kEvents; ++i) {
       if (random.below(3) == 0) {
-        use_some_source(kernel, random);
+        kernel.use_source_or_none(static_cast<arch::ClockMode>(random.below(4)));
       } else {
         some_event(kernel, random);
       }
@@ -203,7 +196,7 @@ bool is_bracketed(const FakeKernel& kernel, vvar::ClockId id) {
 void some_interrupt(FakeKernel& kernel) {
   static Random random;
   if (random.below(2) == 0) {
-    use_some_source(kernel, random);
+    kernel.use_source_or_none(static_cast<arch::ClockMode>(random.below(4)));
   } else {
     kernel.tick();
   }

@@ -83,10 +83,6 @@ constexpr std::array<std::array<Tests, kGeneric>, 15> kRefusals{{
     {kGone, kGone, kGone, kGone, kGone, kGone},
     {kGone, kGone, kGone, kGone, kGone, kGone},
 }};
-// What tells kinds A, A-vz and B apart at the same address.
-constexpr Tests kByBytes = one(ProbeTest::kClockMode) | one(ProbeTest::kCoarseRange) |
-                           one(ProbeTest::kTimezone) | one(ProbeTest::kSeqOdd);
-
 // The page holds all that the other row reads, in the same places. Nothing but the code tells; what
 // is read is right all the same.
 bool holds_bytes_of(const Layout& page, const Layout& read_as) {
@@ -95,13 +91,6 @@ bool holds_bytes_of(const Layout& page, const Layout& read_as) {
           page.data == read_as.data);
 }
 
-// Neighbours whose code says less about the page than the other row asks for: the bytes decide.
-ProbeTest older_page_as_newer(const Layout& page, const Layout& read_as) {
-  if (page.block == vvar::BlockKind::kC) {
-    return read_as.block == vvar::BlockKind::kD ? ProbeTest::kResolution : ProbeTest::kMult;
-  }
-  return read_as.block == vvar::BlockKind::kD ? ProbeTest::kZeroSlots : ProbeTest::kCoarseRange;
-}
 static_assert(kRefusals.size() == vvar::kLayouts.size(),
               "a new row: say what tells it from every other");
 
@@ -179,96 +168,6 @@ TEST_CASE("a page read as any other generation is refused although the code seem
       }
     }
   });
-}
-
-TEST_CASE("the code's own word refuses every other generation first", "[layout_probe]") {
-  for (const Layout& layout : vvar::kLayouts) {
-    ProbeKernel kernel(layout, {.ticking = true});
-    for (const Layout& other : vvar::kLayouts) {
-      if (&other == &layout) {
-        continue;
-      }
-      CAPTURE(layout.name, other.name);
-      const auto stride = [](const Layout& of) { return vvar::block_layout(of.block).stride; };
-      const bool other_place = layout.data != other.data || layout.anchor != other.anchor;
-      const bool other_ids = layout.highest_id != 0 && layout.highest_id != other.highest_id;
-      const ProbeTest found = kernel.probe(other, hints_of(layout)).test;
-      CAPTURE(verdict(found));
-      if (same_code(layout, other)) {
-        CHECK((one(found) & kByBytes) != 0);
-        continue;
-      }
-      const bool other_stride = stride(layout) != 0 && stride(layout) != stride(other);
-      if (!other_place && !other_stride && !other_ids && layout.hpet == other.hpet) {
-        CHECK(verdict(found) == verdict(older_page_as_newer(layout, other)));
-        continue;
-      }
-      CHECK(verdict(found) == verdict(other_place    ? ProbeTest::kCodeData
-                                      : other_stride ? ProbeTest::kCodeStride
-                                      : other_ids    ? ProbeTest::kCodeIds
-                                                     : ProbeTest::kCodeDevice));
-    }
-  }
-}
-
-TEST_CASE("kinds A, A-vz and B are told apart by their bytes, in every mode", "[layout_probe]") {
-  for_every_kernel([](ProbeKernel& kernel, arch::ClockMode) {
-    for (const Layout& other : vvar::kLayouts) {
-      if (&other != &kernel.layout() && same_code(kernel.layout(), other)) {
-        CAPTURE(other.name);
-        const ProbeTest found = kernel.probe(other, hints_of(kernel.layout())).test;
-        CAPTURE(verdict(found));
-        CHECK((one(found) & kByBytes) != 0);
-      }
-    }
-  });
-}
-
-TEST_CASE("a missed HPET reference leads to no device and to no other generation's numbers",
-          "[layout_probe]") {
-  for (const Layout& layout : vvar::kLayouts) {
-    for (const Layout& other : vvar::kLayouts) {
-      if (!layout.hpet || other.hpet || !same_bytes(layout, other)) {
-        continue;
-      }
-      CAPTURE(layout.name, other.name);
-      ProbeKernel kernel(layout, {.ticking = true});
-      CodeHints hints = hints_of(layout);
-      CHECK(verdict(kernel.probe(other, hints)) == verdict(ProbeTest::kCodeDevice));
-      hints.hpet = false;
-      vvar::Binding binding;
-      CHECK(verdict(kernel.probe(other, hints, &binding)) == verdict(kOk));
-      for (const arch::ClockMode mode : {arch::kModeNone, arch::kModePvclock}) {
-        kernel.use_source(mode);
-        for (const vvar::NamedClock& clock : vvar::kServedClocks) {
-          CAPTURE(clock.name, arch::clock_mode_name(mode));
-          vvar::SecNsec time{};
-          CHECK(kernel.table().read_clock(other.block, binding, clock.id, time) ==
-                vvar::is_in(clock.id, vvar::kCoarseIds));
-        }
-      }
-    }
-  }
-}
-
-TEST_CASE("before 5.3 a hypervisor page is taken only where the code reads it", "[layout_probe]") {
-  for (const Layout& layout : vvar::kLayouts) {
-    if (!is_old(layout) || layout.pvclock == vvar::kNoPage) {
-      continue;
-    }
-    CAPTURE(layout.name);
-    ProbeKernel kernel(layout, {.ticking = true});
-    vvar::Binding binding;
-    CodeHints hints = hints_of(layout);
-    hints.pages = 0;
-    CHECK(verdict(kernel.probe(layout, hints, &binding)) == verdict(kOk));
-    CHECK(binding.counters.pvclock == nullptr);
-    CHECK(binding.counters.hvclock == nullptr);
-    kernel.use_source(arch::kModePvclock);
-    CHECK(verdict(kernel.probe(layout, hints)) == verdict(ProbeTest::kCounterPage));
-    CHECK(verdict(kernel.probe(layout, hints_of(layout), &binding)) == verdict(kOk));
-    CHECK(binding.counters.pvclock == kernel.at(layout.pvclock));
-  }
 }
 
 TEST_CASE("pages given out since boot do not lead an older layout astray", "[layout_probe]") {

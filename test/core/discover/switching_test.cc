@@ -208,11 +208,6 @@ void swap_namespace(Scene& scene, Random& random) {
   scene.gate.open();
 }
 
-void use_some_source(FakeKernel& kernel, Random& random) {
-  const auto mode = static_cast<arch::ClockMode>(random.below(4));
-  kernel.use_source(has_mode(kernel.layout(), mode) ? mode : arch::kModeNone);
-}
-
 void some_event(Scene& scene, Random& random) {
   FakeKernel& kernel = scene.kernel;
   switch (random.below(16)) {
@@ -220,7 +215,7 @@ void some_event(Scene& scene, Random& random) {
     case 1:
     case 2:
     case 3:
-      return use_some_source(kernel, random);
+      return kernel.use_source_or_none(static_cast<arch::ClockMode>(random.below(4)));
     case 4:
     case 5:
       return kernel.slew(static_cast<std::int32_t>(random.below(200'001)) - 100'000);
