@@ -89,7 +89,7 @@ equal '--doctor --json' '0 doctor 1 [--json] libvvarclock.so default' "$status $
 try vvarclock --json --order unordered --doctor
 equal '--doctor with other options, in any order' '0 doctor 1 [--json] libvvarclock.so unordered' "$status $out"
 try vvarclock --hex --doctor --json
-equal '--doctor --json --hex' '0 doctor 2 [--json] [--hex] libvvarclock.so default' "$status $out"
+equal '--doctor --json --hex' '0 doctor 2 [--json --hex] libvvarclock.so default' "$status $out"
 try vvarclock --hex --doctor
 equal '--doctor --hex' '0 doctor 1 [--hex] libvvarclock.so default' "$status $out"
 for code in 0 1 2 125; do

@@ -34,7 +34,6 @@ namespace {
 // Types of this file's own, so that the readers below are compiled here and nowhere else.
 using OrderedTsc = HeldUp<arch::LfenceTsc, true>;
 using UnorderedTsc = HeldUp<arch::UnorderedTsc, false>;
-
 constexpr std::uint32_t kNeverStepBack =
     vvar::bit(vvar::kMonotonic) | vvar::kRawIds | vvar::bit(vvar::kBoottime);
 constexpr std::uint32_t kSettable =
@@ -42,7 +41,6 @@ constexpr std::uint32_t kSettable =
 constexpr unsigned kOrderedReaders = 2;
 constexpr unsigned kUnorderedReaders = 1;
 constexpr unsigned kReaders = kOrderedReaders + kUnorderedReaders;
-
 constexpr unsigned kWriterPauses = 20;
 constexpr std::size_t kReadingsInARow = 8;
 
