@@ -30,7 +30,7 @@ struct ForbiddenCounter {
 };
 
 // M: what the mode numbers mean in the generation that the page belongs to.
-template <Counter C, const ClockModes& M = kModesSince412>
+template <Counter C, ClockModes M = kModesSince412>
 [[nodiscard, gnu::always_inline]] inline Cycles read_hw_counter(
     ClockMode mode, const CounterPages& pages) noexcept {
   if constexpr (requires { C::kForbidden; }) {
