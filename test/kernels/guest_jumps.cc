@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "test/kernels/guest/clocks.h"
@@ -58,6 +59,10 @@ int jump(Nanoseconds length, const char* where) {
     std::printf("begin %s\n", scenario.name);
     std::fflush(stdout);
     scenario.run(stage);
+  }
+  if (readers.kernel_steps_back() != 0) {
+    result.note("the kernel's own answers stepped back " +
+                std::to_string(readers.kernel_steps_back()) + " times");
   }
   result.print("jumps", order_name(), where, readers.brackets(), served);
   return result.failures() == 0 ? 0 : 1;

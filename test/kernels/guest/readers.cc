@@ -65,26 +65,46 @@ void Readers::judge(std::size_t clock, const Bracket& b, Nanoseconds seen) {
   }
 }
 
+bool Readers::kernel_stepped_back(std::size_t clock, const Bracket& b, const Seen& seen) {
+  if (!never_goes_back(kServedClocks[clock].id) ||
+      (b.before >= seen.kernels && b.after >= b.before)) {
+    return false;
+  }
+  latest_of_kernel_[clock] = b.after;
+  latest_[clock] = 0;
+  kernel_steps_back_.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+void Readers::remember(std::size_t clock, const Bracket& b, Latest& own) {
+  if (kServedClocks[clock].id == kMonotonic && own[clock] != 0) {
+    raise_to(longest_gap_, b.value - own[clock]);
+  }
+  own[clock] = b.value;
+  raise_to(latest_[clock], b.value);
+  raise_to(latest_of_kernel_[clock], b.before);
+}
+
 void Readers::read_one(std::size_t clock, Latest& own) {
   const std::uint32_t id = kServedClocks[clock].id;
   const bool leap_matters = jumps_ == Jumps::kLeap && is_in(id, kLeapIds);
   const std::uint64_t generation = generation_.load();
   const WallOffset begin = leap_matters ? wall_offset() : WallOffset{0, true};
-  const Nanoseconds seen = ordered_ ? latest_[clock].load(std::memory_order_acquire) : own[clock];
+  const Seen seen{ordered_ ? latest_[clock].load(std::memory_order_acquire) : own[clock],
+                  latest_of_kernel_[clock].load(std::memory_order_acquire)};
   const Bracket b = bracket(static_cast<clockid_t>(id));
   const WallOffset end = leap_matters ? wall_offset() : begin;
   const bool stepped =
       may_be_stepped(id) && ((generation & 1U) != 0 || generation_.load() != generation);
   if (stepped || (leap_matters && leapt(begin, end))) {
     unjudged_.fetch_add(1, std::memory_order_relaxed);
-    return;
+  } else if (kernel_stepped_back(clock, b, seen)) {
+    unjudged_.fetch_add(1, std::memory_order_relaxed);
+    own[clock] = 0;
+  } else {
+    judge(clock, b, seen.value);
+    remember(clock, b, own);
   }
-  judge(clock, b, seen);
-  if (id == kMonotonic && own[clock] != 0) {
-    raise_to(longest_gap_, b.value - own[clock]);
-  }
-  own[clock] = b.value;
-  raise_to(latest_[clock], b.value);
 }
 
 void Readers::read_all() {
@@ -103,8 +123,9 @@ void Readers::start(const char* scenario, Jumps jumps) {
   longest_gap_ = 0;
   judged_ = 0;
   unjudged_ = 0;
-  for (auto& latest : latest_) {
-    latest = 0;
+  for (std::size_t clock = 0; clock < kClocks; ++clock) {
+    latest_[clock] = 0;
+    latest_of_kernel_[clock] = 0;
   }
   for (int i = 0; i < 2; ++i) {
     threads_.emplace_back([this] { read_all(); });
