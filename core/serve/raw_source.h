@@ -1,0 +1,57 @@
+// The two sides of the raw clock on a real machine: a clock block of the page, and the system call.
+//
+// Depends on arch/ and core/vvar. Honours no time namespace: kernels without a raw record have
+// none, and where the page is a namespace's its mode is none that a line may serve in.
+#pragma once
+
+#include <time.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "arch/load.h"
+#include "arch/x86/hw_counter.h"
+#include "arch/x86/raw_syscall.h"
+#include "core/vvar/cycles_to_ns.h"
+#include "core/vvar/layout.h"
+#include "core/vvar/raw_line.h"
+#include "core/vvar/seqcount.h"
+
+namespace vvarclock::serve {
+
+template <const vvar::BlockLayout& B, arch::Counter C>
+struct PageRawSource {
+  const std::byte* block;
+  arch::CounterPages pages;
+
+  [[gnu::always_inline]] arch::Attempt read(vvar::RawPage& page) const noexcept {
+    const vvar::SeqMode begin = vvar::SeqMode::begin(block + B.seq);
+    if (begin.being_written()) [[unlikely]] {
+      return arch::Attempt::kBusy;
+    }
+    const arch::Cycles cycles = arch::read_hw_counter<C>(begin.mode(), pages);
+    if (cycles.attempt == arch::Attempt::kBusy) [[unlikely]] {
+      return arch::Attempt::kBusy;
+    }
+    page.mode = cycles.attempt == arch::Attempt::kDone ? begin.mode() : arch::kModeNone;
+    page.counter = cycles.value;
+    page.cycle_last = arch::load<std::uint64_t>(block, B.cycle_last);
+    page.mult = arch::load<std::uint32_t>(block, B.mult);
+    page.shift = arch::load<std::uint32_t>(block, B.shift);
+    return begin.changed(block + B.seq) ? arch::Attempt::kBusy : arch::Attempt::kDone;
+  }
+};
+
+struct RawSyscall {
+  long raw_ns(std::uint64_t& ns) const noexcept {
+    timespec time;
+    const long error = arch::raw_clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+    if (error == 0) {
+      ns = static_cast<std::uint64_t>(time.tv_sec) * vvar::kNsPerSec +
+           static_cast<std::uint64_t>(time.tv_nsec);
+    }
+    return error;
+  }
+};
+
+}  // namespace vvarclock::serve
