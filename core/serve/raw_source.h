@@ -15,6 +15,7 @@
 #include "core/vvar/cycles_to_ns.h"
 #include "core/vvar/layout.h"
 #include "core/vvar/raw_line.h"
+#include "core/vvar/read_clock.h"
 #include "core/vvar/seqcount.h"
 
 namespace vvarclock::serve {
@@ -25,20 +26,21 @@ struct PageRawSource {
   arch::CounterPages pages;
 
   [[gnu::always_inline]] arch::Attempt read(vvar::RawPage& page) const noexcept {
-    const vvar::SeqMode begin = vvar::SeqMode::begin(block + B.seq);
+    const vvar::SeqMode begin = vvar::look<B>(block);
     if (begin.being_written()) [[unlikely]] {
       return arch::Attempt::kBusy;
     }
-    const arch::Cycles cycles = arch::read_hw_counter<C>(begin.mode(), pages);
+    const arch::Cycles cycles = arch::read_hw_counter<C, B.modes>(begin.mode(), pages);
     if (cycles.attempt == arch::Attempt::kBusy) [[unlikely]] {
       return arch::Attempt::kBusy;
     }
-    page.mode = cycles.attempt == arch::Attempt::kDone ? begin.mode() : arch::kModeNone;
+    page.mode = cycles.attempt == arch::Attempt::kDone ? arch::todays_mode(begin.mode(), B.modes)
+                                                       : arch::kModeNone;
     page.counter = cycles.value;
     page.cycle_last = arch::load<std::uint64_t>(block, B.cycle_last);
     page.mult = arch::load<std::uint32_t>(block, B.mult);
     page.shift = arch::load<std::uint32_t>(block, B.shift);
-    return begin.changed(block + B.seq) ? arch::Attempt::kBusy : arch::Attempt::kDone;
+    return vvar::has_moved<B>(begin, block) ? arch::Attempt::kBusy : arch::Attempt::kDone;
   }
 };
 

@@ -5,8 +5,11 @@
 //
 // none: the process as it is. fork: a time namespace entered by unshare and fork, without exec, and
 // the parent that stayed outside. exec: a new program started inside the namespace, so that the
-// library attaches there. The order is the library's own variable. Prints one result line per
-// process, for the harness; exit status 1: a failure.
+// library attaches there. forbidden: no namespace, but a process to which the time-stamp counter is
+// forbidden after the library has attached (prctl PR_SET_TSC: reading it is death); the clocks that
+// do not need it go on. Not earlier: the loader reads the counter itself.
+// The order is the library's own variable. Prints one result line per process, for the harness;
+// exit status 1: a failure.
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>

@@ -69,12 +69,9 @@ struct Host {
     if (found.outcome != discover::Outcome::kBound) {
       return false;
     }
-    source = {&found.binding, &read_page_of<vvar::kBlockV>, &regime};
-    if (found.layout->block == vvar::BlockKind::kD) {
-      source.read_host = &read_page_of<vvar::kBlockD>;
-    } else if (found.layout->block == vvar::BlockKind::kDm) {
-      source.read_host = &read_page_of<vvar::kBlockDm>;
-    }
+    source = {&found.binding, nullptr, &regime};
+    source.read_host = vvar::with_block(
+        found.layout->block, []<const vvar::BlockLayout & B>() { return &read_page_of<B>; });
     vvar::RawPage page;
     const bool is_read = serve::read_page(source, page);
     mode = page.mode;

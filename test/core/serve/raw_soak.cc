@@ -220,15 +220,12 @@ int main(int argc, char** argv) {
     std::puts("skipped: no page with a raw record is believed here");
     return 77;
   }
-  switch (found.layout->block) {
-    case vvar::BlockKind::kD:
-      return soak<vvar::kBlockD>(found, seconds, threads);
-    case vvar::BlockKind::kDm:
-      return soak<vvar::kBlockDm>(found, seconds, threads);
-    case vvar::BlockKind::kV:
-      return soak<vvar::kBlockV>(found, seconds, threads);
-    default:
+  return vvar::with_block(found.layout->block, [&]<const vvar::BlockLayout & B>() {
+    if constexpr (B.has_raw_block()) {
+      return soak<B>(found, seconds, threads);
+    } else {
       std::puts("skipped: this page has no raw record to compare with");
       return 77;
-  }
+    }
+  });
 }
