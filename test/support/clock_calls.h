@@ -10,6 +10,7 @@
 #include <sys/timerfd.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <limits>
 
@@ -128,10 +129,27 @@ struct Bracket {
        static_cast<long long>(seen.own - seen.after));
 }
 
+// From 6.13 on the kernel publishes an update in the page before its own system calls see it, and
+// the CPU that does so may be stopped in between. A clock that stands still between updates then
+// shows the next value early, through the vDSO as through us. So much is allowed, and seldom: the
+// system call must come to exactly that value at once.
+inline std::atomic<int> updates_seen_early{0};
+
+inline bool is_next_update(const Call& call, const Bracket& seen) {
+  constexpr int kAtOnce = 20'000;  // system calls: some milliseconds
+  constexpr int kSeldom = 3;
+  std::int64_t next = seen.after;
+  for (int i = 0; i < kAtOnce && next == seen.after; ++i) {
+    next = call.kernel();
+  }
+  return seen.own > seen.after && next == seen.own && ++updates_seen_early <= kSeldom;
+}
+
 // `where` opens the message.
 inline void expect_holds(const char* where, const Call& call, const Bracket& seen,
                          const WallClockWatch& watch) {
-  if (!seen.holds() && !(call.settable && watch.was_set())) {
+  if (!seen.holds() && !(call.settable && watch.was_set()) &&
+      !(!call.needs_counter && is_next_update(call, seen))) {
     fail_bracket(where, call, seen);
   }
 }
