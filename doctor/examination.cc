@@ -7,9 +7,12 @@
 
 #include "arch/x86/cpu.h"
 #include "doctor/prices.h"
+#include "doctor/raw_line.h"
 
 namespace vvarclock::doctor {
 namespace {
+
+constexpr const char* kBySyscall = "syscall";
 
 const char* environment(const char* variable) noexcept { return ::secure_getenv(variable); }
 
@@ -55,19 +58,18 @@ bool is_attached(const Examination& all, std::optional<std::uint32_t> without_sy
 
 Clock judge_clock(const Examination& all, const Call& call, bool seen_without_syscall) {
   const serve::Service who = serve::service(all.report(), call.id);
-  const bool expected = who == serve::Service::kReader;
   if (!all.library.first) {
     return {
-        call.name, false,
+        call.name, kBySyscall,
         all.library.path.empty() ? "the library is not loaded" : "another library answers first"};
   }
-  if (!expected) {
-    return {call.name, false, describe(who)};
+  if (who != serve::Service::kReader) {
+    return {call.name, serve::word(who), describe(who)};
   }
   if (all.seen && !seen_without_syscall) {
-    return {call.name, false, "the reader should answer, but a system call was seen"};
+    return {call.name, kBySyscall, "the reader should answer, but a system call was seen"};
   }
-  return {call.name, true, ""};
+  return {call.name, serve::word(who), ""};
 }
 
 void examine_clocks(Examination& all) {
@@ -80,6 +82,14 @@ void examine_clocks(Examination& all) {
       all.clocks.push_back(
           judge_clock(all, kCalls[i], (without_syscall.value_or(0) & (1U << i)) != 0));
     }
+  }
+}
+
+void examine_raw_line(Examination& all) {
+  if (all.found.outcome == discover::Outcome::kBound &&
+      serve::service(all.report(), vvar::kMonotonicRaw) == serve::Service::kRawLine) {
+    all.raw_line = find_raw_line(
+        all.found, serve::page_readers(all.found.layout->block, all.ordering, all.counter_allowed));
   }
 }
 
@@ -110,13 +120,15 @@ void examine(Examination& all) {
   all.ordering = serve::resolve(all.options.order, all.has_rdtscp);
   examine_page(all);
   examine_clocks(all);
+  examine_raw_line(all);
   find_prices(all);
   all.advice = advise(situation_of(all));
 }
 
 int exit_status(const std::vector<Clock>& clocks) {
-  const auto served = std::count_if(clocks.begin(), clocks.end(),
-                                    [](const Clock& clock) { return clock.by_reader; });
+  const auto served = std::count_if(clocks.begin(), clocks.end(), [](const Clock& clock) {
+    return clock.served_by != kBySyscall;
+  });
   if (served == 0) {
     return 2;
   }

@@ -9,6 +9,7 @@
 #include "arch/ordering.h"
 #include "core/discover/discovery.h"
 #include "core/serve/options.h"
+#include "core/serve/raw_clock.h"
 #include "core/serve/report.h"
 #include "doctor/advice.h"
 #include "doctor/calls.h"
@@ -21,8 +22,8 @@ namespace vvarclock::doctor {
 
 struct Clock {
   const char* name;
-  bool by_reader;
-  std::string reason;  // why not the reader
+  std::string served_by;  // reader, line or syscall, as serve::word has it
+  std::string reason;     // why not the reader
 };
 
 // A row of figures; absent where there is no such way, or it may not be tried.
@@ -51,6 +52,7 @@ struct Examination {
   bool has_invariant_tsc = false;
   std::string hypervisor;
   std::vector<Clock> clocks;
+  std::optional<serve::RawClockStatus> raw_line;  // where the page has no raw record
   std::vector<Price> prices;
   std::vector<Figure> counters;
   std::vector<std::string> advice;
@@ -62,7 +64,7 @@ struct Examination {
 
 void examine(Examination& all);
 
-// 0: every clock by the reader; 1: some by the kernel; 2: none served.
+// 0: every clock served by us; 1: some by the kernel; 2: none served.
 int exit_status(const std::vector<Clock>& clocks);
 
 void print_text(const Examination& all);

@@ -58,11 +58,33 @@ void pages(Json& out, const std::vector<Page>& list) {
 void clocks(Json& out, const std::vector<Clock>& list) {
   out.key("clocks").open('{');
   for (const Clock& clock : list) {
-    out.key(clock.name).open('{').key("served_by").string(clock.by_reader ? "reader" : "syscall");
+    out.key(clock.name).open('{').key("served_by").string(clock.served_by);
     string_or_null(out, "reason", clock.reason);
     out.close('}');
   }
   out.close('}');
+}
+
+void raw_line(Json& out, const std::optional<serve::RawClockStatus>& line) {
+  out.key("raw_line");
+  if (!line) {
+    out.null();
+    return;
+  }
+  out.open('{').key("state").string(name(line->state));
+  const bool serving = line->state == serve::RawState::kServing;
+  const auto number = [&](const char* key, std::uint64_t value) {
+    out.key(key);
+    serving ? out.number(static_cast<std::int64_t>(value)) : out.null();
+  };
+  number("bound_ns", line->bound);
+  number("mult", line->mult);
+  number("shift", line->shift);
+  out.key("ticks");
+  serving && line->knows_kind ? out.string(line->rounds ? "rounded" : "exact") : out.null();
+  out.key("samples").number(std::int64_t{line->samples});
+  out.key("recheck_ns").number(static_cast<std::int64_t>(line->recheck));
+  out.key("contradictions").number(std::int64_t{line->contradictions}).close('}');
 }
 
 void figure(Json& out, std::string_view key, const std::optional<Figure>& value) {
@@ -109,6 +131,7 @@ void print_json(const Examination& all) {
     string_or_null(out, "data_page_hex", bytes);
   }
   clocks(out, all.clocks);
+  raw_line(out, all.raw_line);
   prices(out, all);
   words(out, "advice", all.advice);
   out.key("exit_status").number(std::int64_t{exit_status(all.clocks)}).close('}');

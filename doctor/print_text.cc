@@ -5,6 +5,7 @@
 
 #include "core/serve/version.h"
 #include "doctor/examination.h"
+#include "doctor/raw_line.h"
 #include "doctor/text.h"
 
 namespace vvarclock::doctor {
@@ -150,9 +151,12 @@ std::string clocks(const Examination& all) {
                      (all.seen ? " (observed with every clock system call refused)" : "") + "\n";
   for (const Clock& clock : all.clocks) {
     text += "  " + left(clock.name, kCallWidth) +
-            (clock.by_reader ? " the reader" : " the system call: " + clock.reason) + "\n";
+            (clock.served_by == "reader" ? " the reader"
+             : clock.served_by == "line" ? " " + clock.reason
+                                         : " the system call: " + clock.reason) +
+            "\n";
   }
-  return text;
+  return text + (all.raw_line ? "\n" + describe(*all.raw_line) : "");
 }
 
 // Broken into lines at spaces.

@@ -12,6 +12,7 @@
 #include "core/serve/dispatch.h"
 #include "core/serve/message.h"
 #include "core/serve/options.h"
+#include "core/serve/raw_reader.h"
 #include "core/serve/report.h"
 
 namespace vvarclock {
@@ -58,6 +59,9 @@ void start() noexcept {
   const bool attached =
       found.outcome == discover::Outcome::kBound && options.source != serve::Source::kSyscall;
   if (attached) {
+    if (options.raw == serve::RawChoice::kAuto && counter_allowed) {
+      serve::begin_raw_clock(found.binding, found.layout->block, serve::clock_mode_now(found));
+    }
     serve::attach(found.binding,
                   serve::page_readers(found.layout->block, ordering, counter_allowed));
   }

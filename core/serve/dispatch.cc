@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "arch/x86/rdtsc.h"
+#include "core/serve/raw_reader.h"
 #include "core/vvar/read_clock.h"
 
 namespace vvarclock::serve {
@@ -50,12 +51,32 @@ template <const BlockLayout& B, arch::Counter C>
   return fallback::clock_gettime(id, out);
 }
 
+// CLOCK_MONOTONIC_RAW where the page has no record of it.
+template <const BlockLayout& B, arch::Counter C>
+[[gnu::noinline]] int raw_clock_gettime(timespec* out) noexcept {
+  SecNsec time{};
+  if (read_raw_at_once<B, C>(dispatch.binding, time)) [[likely]] {
+    store(out, time);
+    return 0;
+  }
+  if (read_raw_or_ask<B>(dispatch.binding, time)) {
+    store(out, time);
+    return 0;
+  }
+  return fallback::clock_gettime(CLOCK_MONOTONIC_RAW, out);
+}
+
 template <const BlockLayout& B, arch::Counter C>
 int clock_gettime(clockid_t id, timespec* out) noexcept {
   SecNsec time;
   if (read_at_once<B, C>(static_cast<ClockId>(id), time)) [[likely]] {
     store(out, time);
     return 0;
+  }
+  if constexpr (!B.has_raw_block()) {
+    if (id == CLOCK_MONOTONIC_RAW) {
+      return raw_clock_gettime<B, C>(out);
+    }
   }
   return rest_of_clock_gettime<B, C>(id, out);
 }

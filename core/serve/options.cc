@@ -25,21 +25,29 @@ constexpr std::array<Choice, 3> kSources{{
     {"vvar", number(Source::kVvar)},
     {"syscall", number(Source::kSyscall)},
 }};
+constexpr std::array<Choice, 2> kRaws{{
+    {"auto", number(RawChoice::kAuto)},
+    {"syscall", number(RawChoice::kSyscall)},
+}};
 constexpr std::array<Choice, 3> kReports{{
     {"0", number(ReportChoice::kNone)},
     {"1", number(ReportChoice::kStderr)},
     {"json", number(ReportChoice::kJson)},
 }};
 
-enum Row : std::uint8_t { kRowOn, kRowOrder, kRowSource, kRowReport };
+enum Row : std::uint8_t { kRowOn, kRowOrder, kRowSource, kRowRaw, kRowReport };
 
-constexpr std::array<OptionRow, 4> kTable{{
+constexpr std::array<OptionRow, 5> kTable{{
     {"VVARCLOCK", "on, off", "on", "off: every call is a system call, nothing is looked for"},
     {"VVARCLOCK_ORDER", "ordered, unordered, lfence, rdtscp", "ordered",
      "may the counter read pass earlier loads? ordered: never (rdtscp where the CPU has it, else "
      "lfence)"},
     {"VVARCLOCK_SOURCE", "auto, vvar, syscall", "auto",
      "who answers, for comparing: the page where it is believed, or always the system call"},
+    {"VVARCLOCK_RAW", "auto, syscall", "auto",
+     "CLOCK_MONOTONIC_RAW where the page has no record of it (kernels before 5.3): by a line in "
+     "the "
+     "counter, or always by the system call"},
     {"VVARCLOCK_REPORT", "1, json, or a file path", "none",
      "say what was found: on standard error, as JSON, or appended to a file"},
 }};
@@ -100,6 +108,7 @@ Options parse_options(const char* (*lookup)(const char* variable)) noexcept {
   options.on = row(kRowOn, kOnOff, true) != 0;
   options.order = static_cast<OrderChoice>(row(kRowOrder, kOrders, options.order));
   options.source = static_cast<Source>(row(kRowSource, kSources, options.source));
+  options.raw = static_cast<RawChoice>(row(kRowRaw, kRaws, options.raw));
   const char* const report = lookup(kTable[kRowReport].variable);
   if (is_path(report)) {
     options.report = ReportChoice::kFile;

@@ -19,6 +19,13 @@ enum class Source : std::uint8_t {
   kSyscall,  // the system call for everything, for comparing
 };
 
+// CLOCK_MONOTONIC_RAW where the page has no record of it (kernels before 5.3); of no effect
+// elsewhere.
+enum class RawChoice : std::uint8_t {
+  kAuto,     // by a line in the counter, within a stated bound: raw_clock.h
+  kSyscall,  // by the system call, always
+};
+
 enum class OrderChoice : std::uint8_t {
   kOrdered,  // rdtscp where the CPU has it, else lfence
   kUnordered,
@@ -38,9 +45,10 @@ struct Options {
   bool on = true;
   OrderChoice order = OrderChoice::kOrdered;
   Source source = Source::kAuto;
+  RawChoice raw = RawChoice::kAuto;
   ReportChoice report = ReportChoice::kNone;
   const char* report_path = nullptr;  // for kFile; points into the environment
-  std::array<BadValue, 4> bad{};
+  std::array<BadValue, 5> bad{};
   std::size_t bad_count = 0;
 };
 

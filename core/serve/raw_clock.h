@@ -19,14 +19,12 @@
 //     counters read before and after. So they keep the order with every v before and after,
 //     whatever T says; nothing is served from `due` on.
 //  3. System calls while retired give max(T, min(v(end), T + M)), M being the largest B so far.
-//  What
-//     was given before is at most T of an earlier moment, or else at most v(end) and T + M: `end`
-//     is read after the word moved, is not before `start`, and is at most `due`; it is `due` when
-//     the page is of another regime, whose counter means nothing to the line.
+//     What was given before is at most T of an earlier moment, or else at most v(end) and T + M:
+//     `end` is read after the word moved, is not before `start`, and is at most `due`; it is `due`
+//     when the page is of another regime, whose counter means nothing to the line.
 //  4. Going live: start is read after the word moved, and lies M + B later. What was given before
-//  is
-//     at most T + M of an earlier moment, hence at most T(start) - B <= v(start). Calls that began
-//     before start give at least min(T + M, v(start)).
+//     is at most T + M of an earlier moment, hence at most T(start) - B <= v(start). Calls that
+//     began before start give at least min(T + M, v(start)).
 //  5. A line found wrong by a re-check (phase held; the page cannot have told): nothing is given
 //     below v(end), and no new line before the kernel's clock has passed it. That is at most two
 //     kRecheck.
@@ -115,6 +113,10 @@ class RawClock {
   // Once, before the first call. mode: the clock mode in which the line may serve; tick_ns: 10^9 /
   // HZ.
   void begin(arch::ClockMode mode, std::uint32_t tick_ns) noexcept;
+
+  [[nodiscard]] bool has_begun() const noexcept {
+    return mode_.load(std::memory_order_relaxed) != arch::kModeNone;
+  }
 
   // A snapshot for reports; not for calls.
   [[nodiscard]] RawClockStatus status() const noexcept;

@@ -3,6 +3,7 @@
 
 #include "arch/load.h"
 #include "core/discover/kernel.h"
+#include "core/serve/raw_reader.h"
 #include "core/vvar/seqcount.h"
 
 namespace vvarclock::serve {
@@ -57,6 +58,21 @@ Service service_of_counter(const Report& report) noexcept {
   }
 }
 
+// What the page does not hold. The raw clock needs the counter, and then no record.
+Service service_beside_page(const Report& report, vvar::ClockId id) noexcept {
+  if (id != vvar::kMonotonicRaw) {
+    return Service::kNotInPage;
+  }
+  if (report.options->raw == RawChoice::kSyscall) {
+    return Service::kRawSyscall;
+  }
+  const Service counter = service_of_counter(report);
+  if (counter != Service::kReader) {
+    return counter;
+  }
+  return has_raw_line(clock_mode_now(*report.discovery)) ? Service::kRawLine : Service::kNotInPage;
+}
+
 }  // namespace
 
 bool is_bound(const Report& report) noexcept {
@@ -96,7 +112,7 @@ Service service(const Report& report, vvar::ClockId id) noexcept {
     return Service::kNoTimensPage;
   }
   if (!vvar::is_in(id, vvar::block_layout(report.discovery->layout->block).ids)) {
-    return Service::kNotInPage;
+    return service_beside_page(report, id);
   }
   return vvar::is_in(id, vvar::kCoarseIds) ? Service::kReader : service_of_counter(report);
 }
@@ -105,6 +121,8 @@ const char* describe(Service service) noexcept {
   switch (service) {
     case Service::kReader:
       return "the reader answers";
+    case Service::kRawLine:
+      return "a line in the counter, which a system call checks four times a second";
     case Service::kOff:
       return "VVARCLOCK is off";
     case Service::kSourceSyscall:
@@ -117,6 +135,8 @@ const char* describe(Service service) noexcept {
       return "the real page behind the time namespace cannot be read";
     case Service::kNotInPage:
       return "this kernel's page has no such clock";
+    case Service::kRawSyscall:
+      return "VVARCLOCK_RAW asks for the system call";
     case Service::kCounterForbidden:
       return "this process may not read the time-stamp counter";
     case Service::kModeNone:
@@ -131,6 +151,10 @@ const char* describe(Service service) noexcept {
       return "the hypervisor has declared its clock page invalid (hvclock sequence 0)";
   }
   return "?";
+}
+
+const char* word(Service service) noexcept {
+  return service == Service::kReader ? "reader" : service == Service::kRawLine ? "line" : "syscall";
 }
 
 const char* word(Outcome outcome) noexcept {

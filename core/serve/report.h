@@ -25,15 +25,17 @@ struct Report {
   bool attached;  // the page readers are in place
 };
 
-// Who answers a clock id now. Everything but kReader means the system call, and says why.
+// Who answers a clock id now. Everything but the first two means the system call, and says why.
 enum class Service : std::uint8_t {
   kReader,
+  kRawLine,           // a line in the counter, taught and checked by system calls: raw_clock.h
   kOff,               // VVARCLOCK
   kSourceSyscall,     // VVARCLOCK_SOURCE
   kNoLayout,          // nothing is believed: see the discovery's outcome
   kNotAttached,       // believed, but the readers are not in place
   kNoTimensPage,      // in a time namespace, and the real page is not known
   kNotInPage,         // kernels before 5.3 keep some clocks out of it
+  kRawSyscall,        // VVARCLOCK_RAW
   kCounterForbidden,  // prctl PR_SET_TSC
   kModeNone,
   kModeUnknown,
@@ -44,6 +46,8 @@ enum class Service : std::uint8_t {
 
 Service service(const Report& report, vvar::ClockId id) noexcept;
 const char* describe(Service service) noexcept;
+// "reader", "line" or "syscall".
+const char* word(Service service) noexcept;
 
 // One stable word for machines; discover::describe has the sentence.
 const char* word(discover::Outcome outcome) noexcept;

@@ -65,8 +65,7 @@ void services(ReportBuffer& out, const Report& report) noexcept {
   key(out, "served") << '{';
   const char* comma = "";
   for (const vvar::NamedClock& clock : vvar::kServedClocks) {
-    const bool by_reader = service(report, clock.id) == Service::kReader;
-    key(out << comma, clock.name).json(by_reader ? "reader" : "syscall");
+    key(out << comma, clock.name).json(word(service(report, clock.id)));
     comma = ", ";
   }
   key(out << "}, ", "reasons") << '{';

@@ -89,10 +89,11 @@ void append_found(ReportBuffer& out, const Report& report) noexcept {
 void append_services(ReportBuffer& out, const Report& report) noexcept {
   for (const vvar::NamedClock& clock : vvar::kServedClocks) {
     const Service who = service(report, clock.id);
-    line(out) << clock.name << " by "
-              << (who == Service::kReader ? "the reader" : "the system call");
-    if (who != Service::kReader) {
-      out << ": " << describe(who);
+    line(out) << clock.name << " by ";
+    if (who == Service::kReader) {
+      out << "the reader";
+    } else {
+      out << (who == Service::kRawLine ? "" : "the system call: ") << describe(who);
     }
     out << '\n';
   }

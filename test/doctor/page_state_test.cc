@@ -104,9 +104,10 @@ TEST_CASE("the head of a page that nobody believes is where the code has it") {
 }
 
 TEST_CASE("the exit status counts who serves") {
-  const Clock reader{"a", true, ""};
-  const Clock kernel{"b", false, "why"};
-  CHECK(exit_status({reader, reader}) == 0);
+  const Clock reader{"a", "reader", ""};
+  const Clock line{"a", "line", "how"};
+  const Clock kernel{"b", "syscall", "why"};
+  CHECK(exit_status({reader, line}) == 0);
   CHECK(exit_status({reader, kernel}) == 1);
   CHECK(exit_status({kernel, kernel}) == 2);
   CHECK(exit_status({}) == 2);

@@ -87,6 +87,9 @@ done
 for value in auto vvar VVAR ''; do
   expect_served "VVARCLOCK_SOURCE=$value" VVARCLOCK_SOURCE="$value"
 done
+for value in auto syscall SysCall ''; do
+  expect_served "VVARCLOCK_RAW=$value" VVARCLOCK_RAW="$value" # the page has the raw clock
+done
 for value in ordered unordered lfence Unordered ''; do
   expect_served "VVARCLOCK_ORDER=$value" VVARCLOCK_ORDER="$value"
 done
@@ -102,10 +105,11 @@ expect 'an unknown order is the default order' "$default_order" "$(order_in_forc
 expect_complaint VVARCLOCK maybe on
 expect_complaint VVARCLOCK_ORDER sometimes ordered
 expect_complaint VVARCLOCK_SOURCE hpet auto
+expect_complaint VVARCLOCK_RAW line auto
 expect_complaint VVARCLOCK_REPORT loud none
-run VVARCLOCK=maybe VVARCLOCK_ORDER=sometimes VVARCLOCK_SOURCE=hpet VVARCLOCK_REPORT=loud
-expect 'four unknown values: lines' 4 "$(lines)"
-expect 'four unknown values: who answers' "$all_page" "$(answers)"
+run VVARCLOCK=maybe VVARCLOCK_ORDER=sometimes VVARCLOCK_SOURCE=hpet VVARCLOCK_RAW=line VVARCLOCK_REPORT=loud
+expect 'five unknown values: lines' 5 "$(lines)"
+expect 'five unknown values: who answers' "$all_page" "$(answers)"
 
 # A value is a stranger's text: no escape sequence, no second line, no flood comes through.
 nasty=$(printf 'a\033[31m\nvvarclock: b\t\377c')

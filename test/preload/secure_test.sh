@@ -51,7 +51,7 @@ env -i LD_PRELOAD="$library" setpriv --reuid="$caller" --regid="$caller" --clear
 setpriv --reuid="$owner" --regid="$caller" --clear-groups test -r "$library" ||
   skip "the rest passed, but $library cannot be read by the program's owner"
 for variable in VVARCLOCK_REPORT=1 VVARCLOCK_REPORT=json "VVARCLOCK_REPORT=$scratch/owners/report" VVARCLOCK=bad \
-  VVARCLOCK_ORDER=bad VVARCLOCK_SOURCE=bad; do
+  VVARCLOCK_ORDER=bad VVARCLOCK_SOURCE=bad VVARCLOCK_RAW=bad; do
   run "$scratch/linked_probe" "$variable"
   case $status:$out in
     '0:secure 1, clock_gettime from libvvarclock.so') ;;

@@ -73,7 +73,7 @@ installed=$3
 command -v dash >/dev/null 2>&1 || skip_all 'dash is not installed'
 
 # What the tests are run with must not reach them.
-unset LD_PRELOAD LD_LIBRARY_PATH VVARCLOCK VVARCLOCK_ORDER VVARCLOCK_SOURCE VVARCLOCK_REPORT
+unset LD_PRELOAD LD_LIBRARY_PATH VVARCLOCK VVARCLOCK_ORDER VVARCLOCK_SOURCE VVARCLOCK_RAW VVARCLOCK_REPORT
 
 work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT

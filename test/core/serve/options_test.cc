@@ -9,6 +9,7 @@
 
 using namespace vvarclock;
 using serve::OrderChoice;
+using serve::RawChoice;
 using serve::ReportChoice;
 using serve::Source;
 
@@ -33,6 +34,7 @@ TEST_CASE("an empty environment gives the defaults of the table") {
   CHECK(options.on);
   CHECK(options.order == OrderChoice::kOrdered);
   CHECK(options.source == Source::kAuto);
+  CHECK(options.raw == RawChoice::kAuto);
   CHECK(options.report == ReportChoice::kNone);
   CHECK(options.report_path == nullptr);
   CHECK(options.bad_count == 0);
@@ -48,6 +50,8 @@ TEST_CASE("every documented value is taken, in any case") {
   CHECK(parse({{"VVARCLOCK_ORDER", "rdtscp"}}).order == OrderChoice::kRdtscp);
   CHECK(parse({{"VVARCLOCK_SOURCE", "vvar"}}).source == Source::kVvar);
   CHECK(parse({{"VVARCLOCK_SOURCE", "Syscall"}}).source == Source::kSyscall);
+  CHECK(parse({{"VVARCLOCK_RAW", "AUTO"}}).raw == RawChoice::kAuto);
+  CHECK(parse({{"VVARCLOCK_RAW", "syscall"}}).raw == RawChoice::kSyscall);
   CHECK(parse({{"VVARCLOCK_REPORT", "1"}}).report == ReportChoice::kStderr);
   CHECK(parse({{"VVARCLOCK_REPORT", "JSON"}}).report == ReportChoice::kJson);
 }

@@ -71,7 +71,6 @@ TEST_CASE("an old page: what it does not hold is the kernel's, and its modes hav
   const auto who = [&](vvar::ClockId id) { return service(scene.report, id); };
   is_row(9);  // 4.5-4.6
   CHECK(scene.fine() == Service::kReader);
-  CHECK(who(vvar::kMonotonicRaw) == Service::kNotInPage);
   CHECK(who(vvar::kBoottime) == Service::kNotInPage);
   CHECK(who(vvar::kTai) == Service::kNotInPage);
   CHECK(who(vvar::kRealtimeCoarse) == Service::kReader);
@@ -93,6 +92,39 @@ TEST_CASE("an old page: what it does not hold is the kernel's, and its modes hav
   is_row(6);  // 4.20-5.2
   CHECK(who(vvar::kTai) == Service::kReader);
   CHECK(who(vvar::kBoottime) == Service::kNotInPage);
+}
+
+TEST_CASE("the raw clock of an old page is a line where the counter allows one") {
+  Scene scene;
+  scene.found.layout = &vvar::kLayouts[6];  // 4.20-5.2
+  const auto raw = [&] { return service(scene.report, vvar::kMonotonicRaw); };
+  CHECK(raw() == Service::kRawLine);
+  CHECK(holds(scene.text(), "CLOCK_MONOTONIC_RAW by a line in the counter, which a system call"));
+  CHECK(holds(scene.json(), R"("CLOCK_MONOTONIC_RAW": "line")"));
+  scene.set_mode(arch::kModePvclock);
+  CHECK(raw() == Service::kPvclockUnstable);
+  scene.set_stable(true);
+  CHECK(raw() == Service::kRawLine);
+  scene.set_mode(arch::kModeHvclock);
+  scene.set_sequence(7);
+  CHECK(raw() == Service::kNotInPage);
+  scene.set_mode(arch::kModeNone);
+  CHECK(raw() == Service::kModeNone);
+  scene.options.raw = RawChoice::kSyscall;
+  CHECK(raw() == Service::kRawSyscall);
+  CHECK(holds(scene.text(),
+              "CLOCK_MONOTONIC_RAW by the system call: VVARCLOCK_RAW asks for the system call"));
+  CHECK(holds(scene.json(), R"("CLOCK_MONOTONIC_RAW": "syscall")"));
+  scene.set_mode(arch::kModeTsc);
+  scene.options.raw = RawChoice::kAuto;
+  scene.report.counter_allowed = false;
+  CHECK(raw() == Service::kCounterForbidden);
+}
+
+TEST_CASE("VVARCLOCK_RAW is of no effect where the page has the raw clock") {
+  Scene scene;
+  scene.options.raw = RawChoice::kSyscall;
+  CHECK(service(scene.report, vvar::kMonotonicRaw) == Service::kReader);
 }
 
 TEST_CASE("an unknown layout is reported with what the code says of it") {

@@ -1,0 +1,14 @@
+#include "core/serve/raw_reader.h"
+
+namespace vvarclock::serve {
+
+constinit RawClock raw_clock;
+
+void begin_raw_clock(const vvar::Binding& binding, vvar::BlockKind kind,
+                     arch::ClockMode now) noexcept {
+  if (!vvar::block_layout(kind).has_raw_block()) {
+    raw_clock.begin(has_raw_line(now) ? now : arch::kModeTsc, binding.coarse_resolution);
+  }
+}
+
+}  // namespace vvarclock::serve
