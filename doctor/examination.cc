@@ -88,8 +88,7 @@ void examine_clocks(Examination& all) {
 void examine_raw_line(Examination& all) {
   if (all.found.outcome == discover::Outcome::kBound &&
       serve::service(all.report(), vvar::kMonotonicRaw) == serve::Service::kRawLine) {
-    all.raw_line = find_raw_line(
-        all.found, serve::page_readers(all.found.layout->block, all.ordering, all.counter_allowed));
+    all.raw_line = find_raw_line(all.found, all.readers());
   }
 }
 

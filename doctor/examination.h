@@ -57,6 +57,11 @@ struct Examination {
   std::vector<Figure> counters;
   std::vector<std::string> advice;
 
+  // The readers as the library has them. There must be a binding.
+  [[nodiscard]] serve::Functions readers() const {
+    const arch::ClockMode mode = serve::mode_to_want(found.binding, serve::clock_mode_now(found));
+    return serve::page_readers(found.layout->block, {ordering, counter_allowed, mode});
+  }
   [[nodiscard]] serve::Report report() const {
     return {&found, &options, ordering, counter_allowed, attached};
   }

@@ -30,8 +30,7 @@ Way our_way(const Examination& all) {
     return {};
   }
   serve::dispatch.binding = all.found.binding;
-  return reader_way(
-      serve::page_readers(all.found.layout->block, all.ordering, all.counter_allowed));
+  return reader_way(all.readers());
 }
 
 }  // namespace

@@ -59,11 +59,13 @@ void start() noexcept {
   const bool attached =
       found.outcome == discover::Outcome::kBound && options.source != serve::Source::kSyscall;
   if (attached) {
+    const vvar::BlockKind kind = found.layout->block;
+    const arch::ClockMode mode = serve::clock_mode_now(found);
     if (options.raw == serve::RawChoice::kAuto && counter_allowed) {
-      serve::begin_raw_clock(found.binding, found.layout->block, serve::clock_mode_now(found));
+      serve::begin_raw_clock(found.binding, kind, mode);
     }
-    serve::attach(found.binding,
-                  serve::page_readers(found.layout->block, ordering, counter_allowed));
+    const serve::Wanted wanted{ordering, counter_allowed, serve::mode_to_want(found.binding, mode)};
+    serve::attach(found.binding, kind, serve::page_readers(kind, wanted));
   }
   serve::write_report({&found, &options, ordering, counter_allowed, attached}, options);
 }

@@ -20,7 +20,7 @@ int gettimeofday(timeval* time, void* zone) noexcept {
   return dispatch.gettimeofday.load(std::memory_order_acquire)(time, zone);
 }
 
-time_t time(time_t* out) noexcept { return dispatch.time.load(std::memory_order_acquire)(out); }
+time_t time(time_t* out) noexcept { return vvarclock::serve::time(out); }
 
 int timespec_get(timespec* out, int base) noexcept {
   return dispatch.timespec_get.load(std::memory_order_acquire)(out, base);

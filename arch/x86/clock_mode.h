@@ -45,6 +45,14 @@ constexpr ClockMode todays_mode(ClockMode mode, const ClockModes& modes) noexcep
                                  : mode;
 }
 
+// The number that a mode of today has in this generation.
+constexpr ClockMode own_mode(ClockMode today, const ClockModes& modes) noexcept {
+  return today == kModePvclock ? modes.pvclock : today == kModeHvclock ? modes.hvclock : today;
+}
+
+// Not a mode: whatever the kernel says.
+inline constexpr ClockMode kAnyMode = 0x7ffffffc;
+
 // The mode that marks a time-namespace page.
 inline constexpr ClockMode kModeTimens = 0x7fffffff;  // 5.7 and later
 inline constexpr ClockMode kModeTimens56 = -1;        // 5.6 only

@@ -30,11 +30,28 @@ struct ForbiddenCounter {
 };
 
 // M: what the mode numbers mean in the generation that the page belongs to.
-template <Counter C, ClockModes M = kModesSince412>
+//
+// Only: the one mode that is answered, by today's number; every other mode is kBusy, for a path
+// that knows them all. A page that Only names must not be null. With a single mode in it the hot
+// path has the instructions and registers of that mode and no others: with all three it
+// needed a stack frame for the sake of pvclock.
+template <Counter C, ClockModes M = kModesSince412, ClockMode Only = kAnyMode>
 [[nodiscard, gnu::always_inline]] inline Cycles read_hw_counter(
     ClockMode mode, const CounterPages& pages) noexcept {
   if constexpr (requires { C::kForbidden; }) {
     return kInvalidCycles;
+  } else if constexpr (Only != kAnyMode) {
+    if (mode != own_mode(Only, M)) [[unlikely]] {
+      return {0, Attempt::kBusy};
+    }
+    if constexpr (Only == kModePvclock) {
+      return pvclock::read<C>(pages.pvclock);
+    } else if constexpr (Only == kModeHvclock) {
+      return hvclock::read<C>(pages.hvclock);
+    } else {
+      static_assert(Only == kModeTsc);
+      return {C::read(), Attempt::kDone};
+    }
   } else {
     if (mode == kModeTsc) [[likely]] {
       return {C::read(), Attempt::kDone};

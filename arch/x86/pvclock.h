@@ -39,20 +39,23 @@ constexpr void keep_branch() noexcept {
   }
 }
 
-// ((ticks << shift) * mul) >> 32, in nanoseconds; a negative shift goes right. The shifted ticks
-// are cut to 64 bits, as the protocol has it. The shift comes from memory: hypervisors keep it
-// within -31 .. 31, and any value is safe.
+// ticks << shift, cut to 64 bits as the protocol has it; a negative shift goes right. The shift
+// comes from memory: hypervisors keep it within -31 .. 31, and any value is safe.
+[[nodiscard]] constexpr std::uint64_t shift_ticks(std::uint64_t ticks, int shift) noexcept {
+  if (shift < 0) {
+    keep_branch();
+    ticks >>= static_cast<unsigned>(-shift) & 63U;
+  } else {
+    keep_branch();
+    ticks <<= static_cast<unsigned>(shift) & 63U;
+  }
+  return ticks;
+}
+
+// ((ticks << shift) * mul) >> 32, in nanoseconds.
 [[nodiscard]] constexpr std::uint64_t scale_ticks(std::uint64_t ticks, std::uint32_t mul,
                                                   int shift) noexcept {
-  const unsigned left = static_cast<unsigned>(shift) & 63U;
-  const unsigned right = static_cast<unsigned>(-shift) & 63U;
-  if (shift < 0) {
-    ticks >>= right;
-    keep_branch();
-  } else {
-    ticks <<= left;
-  }
-  return mul_64x32_shift32(ticks, mul);
+  return mul_64x32_shift32(shift_ticks(ticks, shift), mul);
 }
 
 // Nanoseconds of the hypervisor's clock. kBusy: the record was being written or changed under us.
@@ -69,9 +72,11 @@ template <Counter C>
     ticks = 0;
     keep_branch();
   }
-  const std::uint64_t ns = load<std::uint64_t>(record, kSystemTime) +
-                           scale_ticks(ticks, load<std::uint32_t>(record, kTscToSystemMul),
-                                       load<std::int8_t>(record, kTscShift));
+  // Each field is loaded where it is needed, so that no register has to be saved to keep it.
+  ticks = shift_ticks(ticks, load<std::int8_t>(record, kTscShift));
+  const std::uint64_t since_ns =
+      mul_64x32_shift32(ticks, load<std::uint32_t>(record, kTscToSystemMul));
+  const std::uint64_t ns = load<std::uint64_t>(record, kSystemTime) + since_ns;
   const auto flags = load<std::uint8_t>(record, kFlags);
   // The low bit cleared, an odd version can never compare equal: one test for both.
   if (load<std::uint32_t>(record, kVersion) != (version & ~1U)) [[unlikely]] {

@@ -12,7 +12,7 @@ namespace vvarclock::serve {
 constinit Dispatch dispatch;
 
 static_assert(sizeof(Dispatch) == 4096, "the table has a page of its own");
-static_assert(offsetof(Dispatch, clock_getres) + sizeof(void*) <= 128,
+static_assert(offsetof(Dispatch, seq) + sizeof(void*) <= 128,
               "what calls read is on the first 128 bytes");
 
 namespace {
@@ -33,10 +33,11 @@ void store(timeval* out, const SecNsec& time) noexcept {
 }
 
 // The usual case: one attempt in a straight line.
-template <const BlockLayout& B, arch::Counter C>
+template <const BlockLayout& B, arch::Counter C, arch::ClockMode M>
 [[gnu::always_inline]] inline bool read_at_once(ClockId id, SecNsec& time) noexcept {
   const vvar::Binding& binding = dispatch.binding;
-  return vvar::read_clock_once<B, C>(binding.data, binding.counters, id, time) == Attempt::kDone;
+  return vvar::read_clock_once<B, C, vvar::Path::kHot, M>(binding.data, binding.counters, id,
+                                                          time) == Attempt::kDone;
 }
 
 // The rest of clock_gettime: a writer at work, time namespaces, large deltas, and every id and mode
@@ -55,21 +56,18 @@ template <const BlockLayout& B, arch::Counter C>
 template <const BlockLayout& B, arch::Counter C>
 [[gnu::noinline]] int raw_clock_gettime(timespec* out) noexcept {
   SecNsec time{};
-  if (read_raw_at_once<B, C>(dispatch.binding, time)) [[likely]] {
-    store(out, time);
-    return 0;
-  }
-  if (read_raw_or_ask<B>(dispatch.binding, time)) {
+  if (read_raw_at_once<B, C>(dispatch.binding, time) || read_raw_or_ask<B>(dispatch.binding, time))
+      [[likely]] {
     store(out, time);
     return 0;
   }
   return fallback::clock_gettime(CLOCK_MONOTONIC_RAW, out);
 }
 
-template <const BlockLayout& B, arch::Counter C>
+template <const BlockLayout& B, arch::Counter C, arch::ClockMode M>
 int clock_gettime(clockid_t id, timespec* out) noexcept {
   SecNsec time;
-  if (read_at_once<B, C>(static_cast<ClockId>(id), time)) [[likely]] {
+  if (read_at_once<B, C, M>(static_cast<ClockId>(id), time)) [[likely]] {
     store(out, time);
     return 0;
   }
@@ -102,10 +100,11 @@ template <const BlockLayout& B, arch::Counter C>
   return 0;
 }
 
-template <const BlockLayout& B, arch::Counter C>
+template <const BlockLayout& B, arch::Counter C, arch::ClockMode M>
 int gettimeofday(timeval* out, void* zone) noexcept {
   SecNsec time;
-  if (out != nullptr && zone == nullptr && read_at_once<B, C>(vvar::kRealtime, time)) [[likely]] {
+  if (out != nullptr && zone == nullptr && read_at_once<B, C, M>(vvar::kRealtime, time))
+      [[likely]] {
     store(out, time);
     return 0;
   }
@@ -130,10 +129,10 @@ template <const BlockLayout& B, arch::Counter C>
   return id >= 0 && rest_of_clock_gettime<B, C>(id, out) == 0 ? base : 0;
 }
 
-template <const BlockLayout& B, arch::Counter C>
+template <const BlockLayout& B, arch::Counter C, arch::ClockMode M>
 int timespec_get(timespec* out, int base) noexcept {
   SecNsec time;
-  if (base == TIME_UTC && read_at_once<B, C>(vvar::kRealtime, time)) [[likely]] {
+  if (base == TIME_UTC && read_at_once<B, C, M>(vvar::kRealtime, time)) [[likely]] {
     store(out, time);
     return base;
   }
@@ -152,44 +151,65 @@ int clock_getres(clockid_t id, timespec* out) noexcept {
   return 0;
 }
 
-template <const BlockLayout& B, arch::Counter C>
+template <const BlockLayout& B, arch::Counter C, arch::ClockMode M>
 constexpr Functions functions() noexcept {
-  return {&clock_gettime<B, C>, &gettimeofday<B, C>, &time<B>, &timespec_get<B, C>,
+  return {&clock_gettime<B, C, M>, &gettimeofday<B, C, M>, &time<B>, &timespec_get<B, C, M>,
           &clock_getres<B>};
 }
 
-template <const BlockLayout& B>
-Functions functions(arch::Ordering ordering, bool counter_allowed) noexcept {
-  if (!counter_allowed) {
-    return functions<B, arch::ForbiddenCounter>();
+template <const BlockLayout& B, arch::Counter C>
+Functions functions(arch::ClockMode mode) noexcept {
+  switch (mode) {
+    case arch::kModePvclock:
+      return functions<B, C, arch::kModePvclock>();
+    case arch::kModeHvclock:
+      return functions<B, C, arch::kModeHvclock>();
+    default:
+      return functions<B, C, arch::kModeTsc>();
   }
-  switch (ordering) {
+}
+
+template <const BlockLayout& B>
+Functions functions(const Wanted& wanted) noexcept {
+  if (!wanted.counter_allowed) {
+    return functions<B, arch::ForbiddenCounter, arch::kModeTsc>();
+  }
+  switch (wanted.ordering) {
     case arch::Ordering::kUnordered:
-      return functions<B, arch::UnorderedTsc>();
+      return functions<B, arch::UnorderedTsc>(wanted.mode);
     case arch::Ordering::kRdtscp:
-      return functions<B, arch::RdtscpTsc>();
+      return functions<B, arch::RdtscpTsc>(wanted.mode);
     case arch::Ordering::kLfence:
       break;
   }
-  return functions<B, arch::LfenceTsc>();
+  return functions<B, arch::LfenceTsc>(wanted.mode);
 }
 
 }  // namespace
 
-Functions page_readers(vvar::BlockKind kind, arch::Ordering ordering,
-                       bool counter_allowed) noexcept {
-  return vvar::with_block(
-      kind, [&]<const BlockLayout & B>() { return functions<B>(ordering, counter_allowed); });
+Functions page_readers(vvar::BlockKind kind, const Wanted& wanted) noexcept {
+  return vvar::with_block(kind, [&]<const BlockLayout & B>() { return functions<B>(wanted); });
 }
 
-void attach(const vvar::Binding& binding, const Functions& functions) noexcept {
+arch::ClockMode mode_to_want(const vvar::Binding& binding, arch::ClockMode now) noexcept {
+  const bool has_page = now == arch::kModePvclock   ? binding.counters.pvclock != nullptr
+                        : now == arch::kModeHvclock ? binding.counters.hvclock != nullptr
+                                                    : false;
+  return has_page ? now : arch::kModeTsc;
+}
+
+void attach(const vvar::Binding& binding, vvar::BlockKind kind,
+            const Functions& functions) noexcept {
+  const BlockLayout& block = vvar::block_layout(kind);
   dispatch.binding = binding;
+  dispatch.realtime_sec = binding.data + block.sec(vvar::kRealtime);
   // The binding is complete before any reader can be called: release here, acquire at the call.
   dispatch.clock_gettime.store(functions.clock_gettime, std::memory_order_release);
   dispatch.gettimeofday.store(functions.gettimeofday, std::memory_order_release);
   dispatch.time.store(functions.time, std::memory_order_release);
   dispatch.timespec_get.store(functions.timespec_get, std::memory_order_release);
   dispatch.clock_getres.store(functions.clock_getres, std::memory_order_release);
+  dispatch.seq.store(binding.data + block.seq, std::memory_order_release);
   ::mprotect(&dispatch, sizeof(dispatch),
              PROT_READ);  // a stray write in the host cannot bend its clocks; failing is harmless
 }

@@ -31,7 +31,7 @@ inline constexpr std::uint32_t kCoarseIds = bit(kRealtimeCoarse) | bit(kMonotoni
 inline constexpr std::uint32_t kServedIds = kHresIds | kRawIds | kCoarseIds;
 
 constexpr bool is_in(ClockId id, std::uint32_t ids) noexcept {
-  return id < 32 && (bit(id) & ids) != 0;
+  return id < 32 && ((ids >> id) & 1U) != 0;
 }
 
 struct NamedClock {

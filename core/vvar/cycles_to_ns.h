@@ -24,9 +24,10 @@ struct SecNsec {
 // Below this, delta * mult + base cannot overflow: delta < 2^31, mult < 2^32, base < 2^30 << 32.
 constexpr bool is_narrow(std::uint64_t delta) noexcept { return (delta >> 31) == 0; }
 
-constexpr std::uint64_t narrow_ns(std::uint64_t delta, std::uint32_t mult, std::uint32_t shift,
+// For a delta that is_narrow: its low half is all of it.
+constexpr std::uint64_t narrow_ns(std::uint32_t delta, std::uint32_t mult, std::uint32_t shift,
                                   std::uint64_t base) noexcept {
-  return (delta * mult + base) >> (shift & 63U);
+  return (std::uint64_t{delta} * mult + base) >> (shift & 63U);
 }
 
 // Any delta: negative (as a signed number) counts as 0, large ones are exact to 96 bits before the

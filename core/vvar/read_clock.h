@@ -68,13 +68,35 @@ template <const BlockLayout& B>
   return since.seq_changed(block + layout.seq);
 }
 
+// What the block holds of a clock: seconds, and nanoseconds, shifted but for coarse clocks. The
+// generic vDSO's addresses are made in two steps, of which the second is part of the load.
+template <const BlockLayout& B>
+[[nodiscard, gnu::always_inline]] inline std::uint64_t load_sec(const std::byte* block,
+                                                                ClockId id) noexcept {
+  if constexpr (B.is_generic()) {
+    return load<std::uint64_t>(block + std::size_t{16} * id, B.basetime);
+  } else {
+    return load<std::uint64_t>(block, B.sec(id));
+  }
+}
+
+template <const BlockLayout& B>
+[[nodiscard, gnu::always_inline]] inline std::uint64_t load_nsec(const std::byte* block,
+                                                                 ClockId id) noexcept {
+  if constexpr (B.is_generic()) {
+    return load<std::uint64_t>(block + std::size_t{16} * id, B.basetime + 8U);
+  } else {
+    return load<std::uint64_t>(block, B.nsec(id));
+  }
+}
+
 // kHot: what is rare is reported as kBusy, so that its code and registers stay
 // out of the straight line. kFull: everything.
 enum class Path : std::uint8_t { kHot, kFull };
 
 // A high-resolution or raw clock from the block that holds it. Time is written
 // only for kDone.
-template <const BlockLayout& B, arch::Counter C, Path P>
+template <const BlockLayout& B, arch::Counter C, Path P, arch::ClockMode Only>
 [[nodiscard, gnu::always_inline]] inline Attempt read_hres(const std::byte* block, ClockId id,
                                                            const arch::CounterPages& pages,
                                                            SecNsec& time) noexcept {
@@ -82,27 +104,38 @@ template <const BlockLayout& B, arch::Counter C, Path P>
   if (begin.being_written()) [[unlikely]] {
     return Attempt::kBusy;
   }
-  const arch::Cycles cycles = arch::read_hw_counter<C, B.modes>(begin.mode(), pages);
+  const arch::Cycles cycles = arch::read_hw_counter<C, B.modes, Only>(begin.mode(), pages);
   if (cycles.attempt != Attempt::kDone) [[unlikely]] {
     return cycles.attempt;
   }
-  const std::uint64_t delta = cycles.value - load<std::uint64_t>(block, B.cycle_last);
+  const auto cycle_last = load<std::uint64_t>(block, B.cycle_last);
+  const std::uint64_t delta = cycles.value - cycle_last;
+  if constexpr (P == Path::kHot) {
+    // One test for both rare cases, negative and large.
+    if (!is_narrow(delta)) [[unlikely]] {
+      return Attempt::kBusy;
+    }
+  }
   const auto mult = load<std::uint32_t>(block, B.mult);
+  const std::uint64_t base = load_nsec<B>(block, id);
   const auto shift = load<std::uint32_t>(block, B.shift);
-  const auto base = load<std::uint64_t>(block, B.nsec(id));
-  const auto sec = load<std::uint64_t>(block, B.sec(id));
+  // Computed before the rest is loaded, so that no register has to be saved to keep it all.
+  const std::uint64_t ns = P == Path::kHot ? narrow_ns(static_cast<std::uint32_t>(cycles.value) -
+                                                           static_cast<std::uint32_t>(cycle_last),
+                                                       mult, shift, base)
+                                           : wide_ns(delta, mult, shift, base);
+  const std::uint64_t sec = load_sec<B>(block, id);
   if (has_moved<B>(begin, block)) [[unlikely]] {
     return Attempt::kBusy;
   }
   if constexpr (P == Path::kHot) {
-    SecNsec read{sec, narrow_ns(delta, mult, shift, base)};
-    // is_narrow: one test for both rare cases, negative and large.
-    if (!is_narrow(delta) || !carry_one(read)) [[unlikely]] {
+    SecNsec read{sec, ns};
+    if (!carry_one(read)) [[unlikely]] {
       return Attempt::kBusy;
     }
     time = read;
   } else {
-    time = carry(sec, wide_ns(delta, mult, shift, base));
+    time = carry(sec, ns);
   }
   return Attempt::kDone;
 }
@@ -115,32 +148,33 @@ template <const BlockLayout& B>
   if (begin.being_written()) [[unlikely]] {
     return Attempt::kBusy;
   }
-  const auto sec = load<std::uint64_t>(block, B.sec(id));
-  const auto nsec = load<std::uint64_t>(block, B.nsec(id));
+  const SecNsec base{load_sec<B>(block, id), load_nsec<B>(block, id)};
   if (has_moved<B>(begin, block)) [[unlikely]] {
     return Attempt::kBusy;
   }
-  time = {sec, nsec};
+  time = base;
   return Attempt::kDone;
 }
 
 // One attempt for any id, block 0 being at `data`. kUnavailable for every id
-// that is not served.
-template <const BlockLayout& B, arch::Counter C, Path P = Path::kHot>
+// that is not served. Only: see arch::read_hw_counter.
+template <const BlockLayout& B, arch::Counter C, Path P = Path::kHot,
+          arch::ClockMode Only = arch::kAnyMode>
 [[nodiscard, gnu::always_inline]] inline Attempt read_clock_once(const std::byte* data,
                                                                  const arch::CounterPages& pages,
                                                                  ClockId id,
                                                                  SecNsec& time) noexcept {
   if (is_in(id, kHresIds & B.ids)) [[likely]] {
-    return read_hres<B, C, P>(data, id, pages, time);
+    return read_hres<B, C, P, Only>(data, id, pages, time);
+  }
+  // Coarse clocks are so cheap that a jump more is felt; the raw clock reads the counter.
+  if (is_in(id, kCoarseIds)) [[likely]] {
+    return read_coarse<B>(data, id, time);
   }
   if constexpr (B.has_raw_block()) {
     if (id == kMonotonicRaw) {
-      return read_hres<B, C, P>(data + B.stride, kMonotonicRaw, pages, time);
+      return read_hres<B, C, P, Only>(data + B.stride, kMonotonicRaw, pages, time);
     }
-  }
-  if (is_in(id, kCoarseIds)) {
-    return read_coarse<B>(data, id, time);
   }
   return Attempt::kUnavailable;
 }

@@ -37,19 +37,21 @@ struct Column {
 
 // The readers read the process's one binding, so each batch puts its own there.
 Column readers(const char* name, const discover::Discovery& found, const vvar::Binding& binding,
-               arch::Ordering ordering) {
-  return {name, doctor::reader_way(serve::page_readers(found.layout->block, ordering, true)),
+               arch::ClockMode now, arch::Ordering ordering) {
+  const serve::Wanted wanted{ordering, true, serve::mode_to_want(binding, now)};
+  return {name, doctor::reader_way(serve::page_readers(found.layout->block, wanted)),
           [binding] { serve::dispatch.binding = binding; }};
 }
 
 std::vector<Column> columns_as_is(const discover::Discovery& found) {
+  const arch::ClockMode now = serve::clock_mode_now(found);
   std::vector<Column> columns{{"libc", doctor::libc_way(), [] {}},
                               {"vDSO", doctor::vdso_way(found.image), [] {}}};
-  columns.push_back(readers("lfence", found, found.binding, arch::Ordering::kLfence));
+  columns.push_back(readers("lfence", found, found.binding, now, arch::Ordering::kLfence));
   if (arch::has_rdtscp()) {
-    columns.push_back(readers("rdtscp", found, found.binding, arch::Ordering::kRdtscp));
+    columns.push_back(readers("rdtscp", found, found.binding, now, arch::Ordering::kRdtscp));
   }
-  columns.push_back(readers("unordered", found, found.binding, arch::Ordering::kUnordered));
+  columns.push_back(readers("unordered", found, found.binding, now, arch::Ordering::kUnordered));
   if (doctor::find_library().first) {
     columns.push_back({"preloaded", doctor::program_way(), [] {}});
   }
@@ -59,11 +61,14 @@ std::vector<Column> columns_as_is(const discover::Discovery& found) {
 std::vector<Column> columns_simulated(const discover::Discovery& found,
                                       const SimulatedMode& simulated) {
   std::vector<Column> columns{{"vDSO", doctor::vdso_way(simulated.image()), [] {}}};
-  columns.push_back(readers("lfence", found, simulated.binding(), arch::Ordering::kLfence));
+  columns.push_back(
+      readers("lfence", found, simulated.binding(), simulated.mode(), arch::Ordering::kLfence));
   if (arch::has_rdtscp()) {
-    columns.push_back(readers("rdtscp", found, simulated.binding(), arch::Ordering::kRdtscp));
+    columns.push_back(
+        readers("rdtscp", found, simulated.binding(), simulated.mode(), arch::Ordering::kRdtscp));
   }
-  columns.push_back(readers("unordered", found, simulated.binding(), arch::Ordering::kUnordered));
+  columns.push_back(readers("unordered", found, simulated.binding(), simulated.mode(),
+                            arch::Ordering::kUnordered));
   for (Column& column : columns) {
     column.prepare = [&simulated, prepare = column.prepare] {
       prepare();

@@ -25,6 +25,7 @@ class SimulatedMode {
   // The copy, with the function offsets of the original.
   [[nodiscard]] discover::VdsoImage image() const;
   [[nodiscard]] vvar::Binding binding() const;
+  [[nodiscard]] arch::ClockMode mode() const { return mode_; }
   // What the kernel's tick does: brings cycle_last up to now. Call it before every batch.
   void tick() const;
 

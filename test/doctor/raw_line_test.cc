@@ -29,8 +29,7 @@ TEST_CASE("on an old page the doctor finds the line and states its bound") {
   found.outcome = discover::Outcome::kBound;
   found.layout = &k420;
   found.binding = page.binding();
-  const auto line =
-      find_raw_line(found, serve::page_readers(k420.block, arch::Ordering::kLfence, true));
+  const auto line = find_raw_line(found, serve::page_readers(k420.block, {}));
   REQUIRE(line.has_value());
   CHECK(line->state == serve::RawState::kServing);
   CHECK(line->bound > 0);

@@ -45,6 +45,15 @@ TEST_CASE("the numbers of old generations have today's names", "[arch]") {
   }
 }
 
+TEST_CASE("every generation has its own numbers for today's modes", "[arch]") {
+  CHECK(own_mode(kModeTsc, kModesUntil46) == 1);
+  CHECK(own_mode(kModePvclock, kModesUntil46) == 3);
+  CHECK(own_mode(kModeHvclock, kModesUntil46) == kNoMode);
+  for (const ClockMode mode : {0, 1, 2, 3}) {
+    CHECK(own_mode(mode, kModesSince412) == mode);
+  }
+}
+
 TEST_CASE("only the two marks mark a time namespace", "[arch]") {
   CHECK(is_timens(2147483647));
   CHECK(is_timens(-1));

@@ -115,5 +115,42 @@ TEST_CASE("a forbidden counter is never read, in no mode", "[arch]") {
   }
 }
 
+// 2 is the HPET until 4.6, a device: the line for pvclock must not take it for its own.
+TEST_CASE("a straight line for one mode answers that mode and hands over every other", "[arch]") {
+  const ClosedPage closed;
+  const std::array<std::byte, 64> record = [] {
+    std::array<std::byte, 64> made{};
+    made[pvclock::kVersion] = std::byte{2};
+    made[pvclock::kTscToSystemMul + 3] = std::byte{0x80};
+    made[pvclock::kFlags] = std::byte{pvclock::kFlagStable};
+    return made;
+  }();
+  ScriptedCounter::always(1000);
+  const CounterPages pages{record.data(), closed.data()};
+  constexpr ClockModes kNow = kModesSince412;
+  CHECK(read_hw_counter<ScriptedCounter, kNow, kModeTsc>(1, pages).value == 1000);
+  CHECK(read_hw_counter<ScriptedCounter, kNow, kModePvclock>(2, pages).value == 500);
+  CHECK(read_hw_counter<ScriptedCounter, kModesUntil46, kModePvclock>(3, pages).value == 500);
+  const std::uint64_t reads = ScriptedCounter::reads();
+  for (const ClockMode mode : {-1, 0, 1, 2, 3, 4, 5, 0x7fffffff}) {
+    CAPTURE(mode);
+    if (mode != 1) {
+      CHECK(read_hw_counter<ScriptedCounter, kNow, kModeTsc>(mode, pages).attempt ==
+            Attempt::kBusy);
+    }
+    if (mode != 2) {
+      CHECK(read_hw_counter<ScriptedCounter, kNow, kModePvclock>(mode, pages).attempt ==
+            Attempt::kBusy);
+    }
+    if (mode != 3) {
+      CHECK(read_hw_counter<ScriptedCounter, kNow, kModeHvclock>(mode, pages).attempt ==
+            Attempt::kBusy);
+      CHECK(read_hw_counter<ScriptedCounter, kModesUntil46, kModePvclock>(mode, pages).attempt ==
+            Attempt::kBusy);
+    }
+  }
+  CHECK(ScriptedCounter::reads() == reads);
+}
+
 }  // namespace
 }  // namespace vvarclock::arch

@@ -9,6 +9,7 @@
 
 #include "arch/x86/cpu.h"
 #include "core/discover/discovery.h"
+#include "core/serve/report.h"
 #include "test/support/catch.h"
 
 using namespace vvarclock;
@@ -88,15 +89,39 @@ TEST_CASE("the table answers by system call, and by every reader once attached")
       discover::host_kernel(true), discover::vdso_address(), discover::kAttachEffort);
   REQUIRE(found.outcome == discover::Outcome::kBound);
   const vvar::BlockKind kind = found.layout->block;
-  serve::attach(found.binding, serve::page_readers(kind, arch::Ordering::kLfence, true));
+  using arch::Ordering;
+  const arch::ClockMode now = serve::clock_mode_now(found);
+  serve::attach(found.binding, kind, serve::page_readers(kind, {Ordering::kLfence, true, now}));
   check_answers(now_in_the_table());
-  check_answers(serve::page_readers(kind, arch::Ordering::kUnordered, true));
-  check_answers(serve::page_readers(kind, arch::Ordering::kUnordered, false));
-  if (arch::has_rdtscp()) {
-    check_answers(serve::page_readers(kind, arch::Ordering::kRdtscp, true));
-  } else {
+  CHECK(serve::time(nullptr) == std::time(nullptr));
+  // Also readers whose straight line is for another mode than the kernel's.
+  for (const arch::ClockMode mode : {arch::kModeTsc, arch::kModePvclock, arch::kModeHvclock}) {
+    if (serve::mode_to_want(found.binding, mode) != mode) {
+      continue;  // no such page
+    }
+    INFO("made for mode " << arch::clock_mode_name(mode));
+    check_answers(serve::page_readers(kind, {Ordering::kLfence, true, mode}));
+    check_answers(serve::page_readers(kind, {Ordering::kUnordered, true, mode}));
+    check_answers(serve::page_readers(kind, {Ordering::kUnordered, false, mode}));
+    if (arch::has_rdtscp()) {
+      check_answers(serve::page_readers(kind, {Ordering::kRdtscp, true, mode}));
+    }
+  }
+  if (!arch::has_rdtscp()) {
     WARN("rdtscp not tried: this CPU does not offer it");
   }
+}
+
+TEST_CASE("a mode is wanted only with the page that it reads") {
+  constexpr std::byte kPage{};
+  vvar::Binding binding;
+  CHECK(serve::mode_to_want(binding, arch::kModePvclock) == arch::kModeTsc);
+  CHECK(serve::mode_to_want(binding, arch::kModeHvclock) == arch::kModeTsc);
+  binding.counters = {&kPage, &kPage};
+  CHECK(serve::mode_to_want(binding, arch::kModePvclock) == arch::kModePvclock);
+  CHECK(serve::mode_to_want(binding, arch::kModeHvclock) == arch::kModeHvclock);
+  CHECK(serve::mode_to_want(binding, arch::kModeNone) == arch::kModeTsc);
+  CHECK(serve::mode_to_want(binding, arch::kModeTsc) == arch::kModeTsc);
 }
 
 TEST_CASE("what calls read shares no line with anything else") {
@@ -104,19 +129,21 @@ TEST_CASE("what calls read shares no line with anything else") {
   CHECK(sizeof(serve::dispatch) == 4096);
 }
 
-TEST_CASE("every block kind and ordering has readers of its own") {
+TEST_CASE("every block kind, ordering and mode has readers of its own") {
+  using arch::Ordering;
   using vvar::BlockKind;
-  const auto reader = [](BlockKind kind, arch::Ordering ordering, bool counter) {
-    return serve::page_readers(kind, ordering, counter).clock_gettime;
+  const auto reader = [](BlockKind kind, const serve::Wanted& wanted) {
+    return serve::page_readers(kind, wanted).clock_gettime;
   };
-  CHECK(reader(BlockKind::kD, arch::Ordering::kLfence, true) !=
-        reader(BlockKind::kDm, arch::Ordering::kLfence, true));
-  CHECK(reader(BlockKind::kDm, arch::Ordering::kLfence, true) !=
-        reader(BlockKind::kV, arch::Ordering::kLfence, true));
-  CHECK(reader(BlockKind::kV, arch::Ordering::kLfence, true) !=
-        reader(BlockKind::kV, arch::Ordering::kRdtscp, true));
-  CHECK(reader(BlockKind::kV, arch::Ordering::kLfence, true) !=
-        reader(BlockKind::kV, arch::Ordering::kUnordered, true));
-  CHECK(reader(BlockKind::kV, arch::Ordering::kLfence, true) !=
-        reader(BlockKind::kV, arch::Ordering::kLfence, false));
+  CHECK(reader(BlockKind::kD, {}) != reader(BlockKind::kDm, {}));
+  CHECK(reader(BlockKind::kDm, {}) != reader(BlockKind::kV, {}));
+  CHECK(reader(BlockKind::kV, {}) != reader(BlockKind::kV, {Ordering::kRdtscp}));
+  CHECK(reader(BlockKind::kV, {}) != reader(BlockKind::kV, {Ordering::kUnordered}));
+  CHECK(reader(BlockKind::kV, {}) != reader(BlockKind::kV, {Ordering::kLfence, false}));
+  CHECK(reader(BlockKind::kV, {}) !=
+        reader(BlockKind::kV, {Ordering::kLfence, true, arch::kModePvclock}));
+  CHECK(reader(BlockKind::kV, {}) !=
+        reader(BlockKind::kV, {Ordering::kLfence, true, arch::kModeHvclock}));
+  CHECK(reader(BlockKind::kV, {}) ==
+        reader(BlockKind::kV, {Ordering::kLfence, true, arch::kModeNone}));
 }

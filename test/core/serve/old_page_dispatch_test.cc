@@ -49,14 +49,13 @@ void make_page() {
 }
 
 const serve::Functions& attached() {
-  static const serve::Functions kFunctions =
-      serve::page_readers(vvar::BlockKind::kB, arch::Ordering::kLfence, true);
+  static const serve::Functions kFunctions = serve::page_readers(vvar::BlockKind::kB, {});
   static const bool kDone = [] {
     vvar::Binding binding;
     binding.data = page.data();
     binding.timezone = kTimezone;
     binding.coarse_resolution = 4'000'000;
-    serve::attach(binding, kFunctions);
+    serve::attach(binding, vvar::BlockKind::kB, kFunctions);
     return true;
   }();
   REQUIRE(kDone);

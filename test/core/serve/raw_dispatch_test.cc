@@ -40,7 +40,6 @@ struct Attached {
   discover::Discovery found;
   std::unique_ptr<test::MirroredPage> page;
   serve::Functions functions;
-  arch::ClockMode mode = arch::kModeNone;
 
   long long ns() const {
     timespec time{};
@@ -61,11 +60,12 @@ const Attached* attached() {
     }
     made->page = std::make_unique<test::MirroredPage>(
         made->found.binding, vvar::block_layout(made->found.layout->block), vvar::kBlockC);
-    made->functions = serve::page_readers(vvar::BlockKind::kC, arch::Ordering::kLfence, true);
     const vvar::Binding binding = made->page->binding();
-    made->mode = serve::clock_mode_now(made->found);
-    serve::begin_raw_clock(binding, vvar::BlockKind::kC, made->mode);
-    serve::attach(binding, made->functions);
+    const arch::ClockMode mode = serve::clock_mode_now(made->found);
+    made->functions =
+        serve::page_readers(vvar::BlockKind::kC, {arch::Ordering::kLfence, true, mode});
+    serve::begin_raw_clock(binding, vvar::BlockKind::kC, mode);
+    serve::attach(binding, vvar::BlockKind::kC, made->functions);
     return made;
   }();
   return kAttached;

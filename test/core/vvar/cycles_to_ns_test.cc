@@ -24,8 +24,10 @@ U128 exact(std::uint64_t delta, std::uint32_t mult, std::uint64_t base) {
 // the kernel carries late.
 std::uint64_t base_limit(std::uint32_t shift) { return std::uint64_t{2 * kNsPerSec} << shift; }
 
-void check_narrow(std::uint64_t delta, std::uint32_t mult, std::uint32_t shift,
+void check_narrow(std::uint64_t whole, std::uint32_t mult, std::uint32_t shift,
                   std::uint64_t base) {
+  const auto delta = static_cast<std::uint32_t>(whole);
+  REQUIRE(delta == whole);
   const U128 sum = exact(delta, mult, base);
   const auto want = static_cast<std::uint64_t>(sum >> shift);
   if (sum >= kOver64 || narrow_ns(delta, mult, shift, base) != want ||

@@ -83,6 +83,14 @@ TEMPLATE_TEST_CASE("mode pvclock: the record's nanoseconds since cycle_last", "[
     REQUIRE(read_clock_once<TestType::kBlock, ScriptedCounter>(page.data(), binding.counters, id,
                                                                hot) == Attempt::kDone);
     CHECK(hot == SecNsec{1000 + id, 3500});
+    // The line for this mode alone gives the same, the line for another one hands over.
+    SecNsec line{};
+    REQUIRE(read_clock_once<TestType::kBlock, ScriptedCounter, Path::kHot, arch::kModePvclock>(
+                page.data(), binding.counters, id, line) == Attempt::kDone);
+    CHECK(line == hot);
+    CHECK(read_clock_once<TestType::kBlock, ScriptedCounter, Path::kHot, arch::kModeTsc>(
+              page.data(), binding.counters, id, line) == Attempt::kBusy);
+    CHECK(line == hot);
   }
 }
 
