@@ -21,11 +21,13 @@ bool ask(const Kernel& kernel, vvar::ClockId id, SecNsec& time) noexcept {
   return true;
 }
 
-// REALTIME and what hangs on it may be set while we look, so a miss there is looked at anew; the
-// others never step.
-constexpr std::uint32_t kMayBeSet =
-    vvar::bit(vvar::kRealtime) | vvar::bit(vvar::kRealtimeCoarse) | vvar::bit(vvar::kTai);
-constexpr int kLooksAtSettable = 3;
+// REALTIME and what hangs on it may be set while we look, and a coarse clock that stands still
+// between updates has no time to pass over a small step: before 6.15 each adjtimex can put it back
+// by nanoseconds (kernel/time/timekeeping.c). A miss there is looked at anew; the others never
+// step.
+constexpr std::uint32_t kMayStep =
+    vvar::bit(vvar::kRealtime) | vvar::bit(vvar::kTai) | vvar::kCoarseIds;
+constexpr int kLooksAtStepping = 3;
 
 // One chain of brackets: the system call after one reading is the one before the next.
 Finding bracket_once(const Kernel& kernel, vvar::BlockKind kind, const vvar::Binding& binding,
@@ -53,7 +55,7 @@ Finding bracket_once(const Kernel& kernel, vvar::BlockKind kind, const vvar::Bin
 Finding bracket(const Kernel& kernel, vvar::BlockKind kind, const vvar::Binding& binding,
                 vvar::ClockId id, std::uint32_t rounds) noexcept {
   Finding found;
-  for (int look = vvar::is_in(id, kMayBeSet) ? kLooksAtSettable : 1; look > 0; --look) {
+  for (int look = vvar::is_in(id, kMayStep) ? kLooksAtStepping : 1; look > 0; --look) {
     found = bracket_once(kernel, kind, binding, id, rounds);
     if (found.test == ProbeTest::kPassed) {
       break;

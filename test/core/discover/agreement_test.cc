@@ -1,0 +1,84 @@
+// The brackets of system calls, against system calls that are a moment behind the page.
+//
+// Guards: one unlucky moment at start-up that costs a process its fast clocks for its whole life;
+// and second looks that go on until a wrong page fits.
+#include "core/discover/agreement.h"
+
+#include <cstdint>
+
+#include "test/core/discover/probe_kernel.h"
+#include "test/support/catch.h"
+
+namespace vvarclock::test {
+namespace {
+
+using discover::ProbeTest;
+
+// System calls about one clock that answer as before the last update: all from the second on, or as
+// many as are said. The first is in front of the first reading and hides nothing.
+struct Behind {
+  inline static const FakeKernel* kernel = nullptr;
+  inline static Snapshot before;
+  inline static clockid_t id = 0;
+  inline static std::uint32_t asked = 0;
+  inline static std::uint32_t last = 0;
+
+  static long clock_gettime(clockid_t wanted, timespec* out) noexcept {
+    if (wanted != id || ++asked == 1 || asked > last) {
+      return kernel->clock_gettime(wanted, out);
+    }
+    const Int128 ns = reference_ns(before, static_cast<vvar::ClockId>(id), SimCounter::now);
+    *out = {static_cast<time_t>(ns / kSecond), static_cast<long>(ns % kSecond)};
+    return 0;
+  }
+};
+
+constexpr std::uint32_t kForEver = ~0U;
+
+discover::Refusal probe_behind(ProbeKernel& kernel, vvar::ClockId id, std::uint32_t last) {
+  kernel.advance_ns(5'000'000);
+  kernel.tick();
+  Behind::kernel = &kernel;
+  Behind::id = static_cast<clockid_t>(id);
+  Behind::asked = 0;
+  Behind::last = last;
+  Behind::before = kernel.state();
+  kernel.advance_ns(5'000'000);
+  kernel.tick();
+  discover::Kernel table = kernel.table();
+  table.clock_gettime = Behind::clock_gettime;
+  vvar::Binding unused;
+  const vvar::Layout& row = kernel.layout();
+  return discover::probe_layout(
+      {&table, kernel.mapped_image(), hints_of(row), discover::kAttachEffort}, row, unused);
+}
+
+}  // namespace
+
+TEST_CASE("a coarse clock that was put back between two system calls is looked at anew",
+          "[agreement]") {
+  for (const vvar::Layout& layout : vvar::kLayouts) {
+    for (const vvar::ClockId id : {vvar::kRealtimeCoarse, vvar::kMonotonicCoarse}) {
+      for (const std::uint32_t last : {2U, 3U}) {
+        CAPTURE(layout.name, id, last);
+        ProbeKernel kernel(layout, {});
+        CHECK(verdict(probe_behind(kernel, id, last)) == verdict(ProbeTest::kPassed));
+        CHECK(Behind::asked > last);
+      }
+    }
+  }
+}
+
+TEST_CASE("a clock that stays ahead of the system call is refused after a few looks",
+          "[agreement]") {
+  for (const vvar::ClockId id : {vvar::kRealtimeCoarse, vvar::kMonotonicCoarse}) {
+    ProbeKernel kernel(vvar::kLayouts[0], {});
+    const discover::Refusal refusal = probe_behind(kernel, id, kForEver);
+    CAPTURE(id);
+    CHECK(verdict(refusal) == verdict(ProbeTest::kAgreement));
+    CHECK(refusal.clock == static_cast<std::int32_t>(id));
+    CHECK(Behind::asked < 10);
+  }
+}
+
+}  // namespace vvarclock::test
