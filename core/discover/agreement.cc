@@ -30,52 +30,56 @@ constexpr std::uint32_t kMayStep =
 constexpr int kLooksAtStepping = 3;
 
 // One chain of brackets: the system call after one reading is the one before the next.
-Finding bracket_once(const Kernel& kernel, vvar::BlockKind kind, const vvar::Binding& binding,
-                     vvar::ClockId id, std::uint32_t rounds) noexcept {
-  const Finding miss{ProbeTest::kAgreement, 0, static_cast<std::int32_t>(id)};
+Agreement bracket_once(const Kernel& kernel, vvar::BlockKind kind, const vvar::Binding& binding,
+                       vvar::ClockId id, std::uint32_t rounds) noexcept {
+  const auto miss = [id](std::uint64_t value) {
+    return Agreement{{ProbeTest::kAgreement, value, static_cast<std::int32_t>(id)}};
+  };
   SecNsec before{};
   if (!ask(kernel, id, before)) {
-    return miss;
+    return miss(0);
   }
   for (std::uint32_t round = 0; round < rounds; ++round) {
     SecNsec own{};
     if (!kernel.read_clock(kind, binding, id, own)) {
-      return vvar::is_in(id, vvar::kCoarseIds) ? miss : Finding{};
+      return vvar::is_in(id, vvar::kCoarseIds) ? miss(0) : Agreement{{}, false};
     }
     SecNsec after{};
     if (!ask(kernel, id, after) || own.nsec >= kNsPerSec || is_before(own, before) ||
         is_before(after, own)) {
-      return {ProbeTest::kAgreement, own.sec * kNsPerSec + own.nsec, static_cast<std::int32_t>(id)};
+      return miss(own.sec * kNsPerSec + own.nsec);
     }
     before = after;
   }
   return {};
 }
 
-Finding bracket(const Kernel& kernel, vvar::BlockKind kind, const vvar::Binding& binding,
-                vvar::ClockId id, std::uint32_t rounds) noexcept {
-  Finding found;
+Agreement bracket(const Kernel& kernel, vvar::BlockKind kind, const vvar::Binding& binding,
+                  vvar::ClockId id, std::uint32_t rounds) noexcept {
+  Agreement seen;
   for (int look = vvar::is_in(id, kMayStep) ? kLooksAtStepping : 1; look > 0; --look) {
-    found = bracket_once(kernel, kind, binding, id, rounds);
-    if (found.test == ProbeTest::kPassed) {
+    seen = bracket_once(kernel, kind, binding, id, rounds);
+    if (seen.found.test == ProbeTest::kPassed) {
       break;
     }
   }
-  return found;
+  return seen;
 }
 
-Finding bracket_all(const Kernel& kernel, vvar::BlockKind kind, const vvar::Binding& binding,
-                    std::uint32_t rounds) noexcept {
+Agreement bracket_all(const Kernel& kernel, vvar::BlockKind kind, const vvar::Binding& binding,
+                      std::uint32_t rounds) noexcept {
+  Agreement all;
   for (const vvar::NamedClock& clock : vvar::kServedClocks) {
     if (!vvar::is_in(clock.id, vvar::block_layout(kind).ids)) {
       continue;  // not in the page
     }
-    if (const Finding found = bracket(kernel, kind, binding, clock.id, rounds);
-        found.test != ProbeTest::kPassed) {
-      return found;
+    const Agreement one = bracket(kernel, kind, binding, clock.id, rounds);
+    if (one.found.test != ProbeTest::kPassed) {
+      return one;
     }
+    all.all_bracketed = all.all_bracketed && one.all_bracketed;
   }
-  return {};
+  return all;
 }
 
 // Waits for the next page update when it is due within `limit_ns`; true when one came. Updates
@@ -111,17 +115,15 @@ bool wait_for_update(const Kernel& kernel, const vvar::Layout& layout, const vva
 
 }  // namespace
 
-Finding check_agreement(const Kernel& kernel, const vvar::Layout& layout,
-                        const vvar::Binding& binding, const std::byte* real,
-                        const Effort& effort) noexcept {
-  if (const Finding found = bracket_all(kernel, layout.block, binding, effort.rounds);
-      found.test != ProbeTest::kPassed) {
-    return found;
+Agreement check_agreement(const Kernel& kernel, const vvar::Layout& layout,
+                          const vvar::Binding& binding, const std::byte* real,
+                          const Effort& effort) noexcept {
+  const Agreement first = bracket_all(kernel, layout.block, binding, effort.rounds);
+  if (first.found.test != ProbeTest::kPassed ||
+      !wait_for_update(kernel, layout, binding, real, effort.update_wait_ns)) {
+    return first;
   }
-  if (!wait_for_update(kernel, layout, binding, real, effort.update_wait_ns)) {
-    return {};
-  }
-  return bracket_all(kernel, layout.block, binding, 1);
+  return {bracket_all(kernel, layout.block, binding, 1).found, first.all_bracketed};
 }
 
 }  // namespace vvarclock::discover

@@ -8,11 +8,16 @@
 
 namespace vvarclock::discover {
 
-// `real` is block 0 of the data that the kernel updates. Clocks that the reader leaves to the
-// kernel in the present clock mode are not bracketed, but a coarse clock must be answered in every
-// mode.
-Finding check_agreement(const Kernel& kernel, const vvar::Layout& layout,
-                        const vvar::Binding& binding, const std::byte* real,
-                        const Effort& effort) noexcept;
+struct Agreement {
+  Finding found;              // of the first clock outside its bracket
+  bool all_bracketed = true;  // no clock of the page was left to the kernel
+};
+
+// `real` is block 0 of the data that the kernel updates. A clock that the reader leaves to the
+// kernel (clock mode none, a hypervisor page that is dead or not stable, a forbidden counter) is
+// not bracketed, but a coarse clock must be answered in every mode.
+Agreement check_agreement(const Kernel& kernel, const vvar::Layout& layout,
+                          const vvar::Binding& binding, const std::byte* real,
+                          const Effort& effort) noexcept;
 
 }  // namespace vvarclock::discover

@@ -23,7 +23,8 @@ enum class ProbeTest : std::uint8_t {
   kCodeStride,        // ... another distance between the clock blocks
   kCodeIds,           // ... other clock ids
   kCodeDevice,        // ... an HPET, which this generation does not read
-  kCodeSilent,        // clock mode none: the bytes say too little, and the code does not confirm
+  kCodeSilent,        // the code does not confirm, and without it too little is known: a page
+                      // before 5.3, or fine clocks that cannot be read now
   kDataUnreadable,    // the data page cannot be read
   kTimensUnreadable,  // a time-namespace mark, but no readable real page behind it
   kTimensPage,        // a time-namespace mark over bytes that are not a namespace page

@@ -1,10 +1,12 @@
 // The brackets of system calls, against system calls that are a moment behind the page.
 //
 // Guards: one unlucky moment at start-up that costs a process its fast clocks for its whole life;
-// and second looks that go on until a wrong page fits.
+// second looks that go on until a wrong page fits; and a layout that is believed on its bytes when
+// no system call could be held against its fine clocks.
 #include "core/discover/agreement.h"
 
 #include <cstdint>
+#include <string>
 
 #include "test/core/discover/probe_kernel.h"
 #include "test/support/catch.h"
@@ -34,6 +36,18 @@ struct Behind {
 };
 
 constexpr std::uint32_t kForEver = ~0U;
+
+std::string probe_own(const ProbeKernel& kernel, const discover::Kernel& table,
+                      const discover::CodeHints& hints) {
+  vvar::Binding unused;
+  return verdict(discover::probe_layout(
+      {&table, kernel.mapped_image(), hints, discover::kAttachEffort}, kernel.layout(), unused));
+}
+
+void check_code_must_confirm(const ProbeKernel& kernel, const discover::Kernel& table) {
+  CHECK(probe_own(kernel, table, {}) == verdict(ProbeTest::kCodeSilent));
+  CHECK(probe_own(kernel, table, hints_of(kernel.layout())) == verdict(ProbeTest::kPassed));
+}
 
 discover::Refusal probe_behind(ProbeKernel& kernel, vvar::ClockId id, std::uint32_t last) {
   kernel.advance_ns(5'000'000);
@@ -78,6 +92,32 @@ TEST_CASE("a clock that stays ahead of the system call is refused after a few lo
     CHECK(verdict(refusal) == verdict(ProbeTest::kAgreement));
     CHECK(refusal.clock == static_cast<std::int32_t>(id));
     CHECK(Behind::asked < 10);
+  }
+}
+
+TEST_CASE("where the fine clocks cannot be read, the code must confirm", "[agreement]") {
+  for (const vvar::Layout& layout : vvar::kLayouts) {
+    if (is_old(layout)) {
+      continue;  // believed by nothing but the code, always
+    }
+    CAPTURE(layout.name);
+    {
+      ProbeKernel kernel(layout, {.mode = arch::kModePvclock});
+      kernel.update_hypervisor(0, false);
+      check_code_must_confirm(kernel, kernel.table());
+      kernel.zero(FakeKernel::Page::kPvclock);
+      check_code_must_confirm(kernel, kernel.table());
+    }
+    {
+      ProbeKernel kernel(layout, {.mode = arch::kModeHvclock});
+      kernel.zero(FakeKernel::Page::kHvclock);
+      check_code_must_confirm(kernel, kernel.table());
+    }
+    ProbeKernel kernel(layout, {});
+    discover::Kernel no_counter = kernel.table();
+    no_counter.counter = nullptr;
+    no_counter.read_clock = discover::read_clock_of_kind<arch::ForbiddenCounter>;
+    check_code_must_confirm(kernel, no_counter);
   }
 }
 
