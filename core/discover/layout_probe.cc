@@ -96,7 +96,8 @@ Finding check_counter_page(const Kernel& kernel, arch::ClockMode mode,
 Finding check_bytes(const Probe& probe, const vvar::Layout& layout, const vvar::Binding& binding,
                     const std::byte* real, Surroundings& around) noexcept {
   PageCopy copy{};
-  switch (copy_page(real, layout, copy)) {
+  const bool confirmed = judge(probe.hints, layout) == HintVerdict::kConfirms;
+  switch (copy_page(real, layout, confirmed ? Patience::kLong : Patience::kShort, copy)) {
     case CopyResult::kSeqOdd:
       return {ProbeTest::kSeqOdd};
     case CopyResult::kUnstable:

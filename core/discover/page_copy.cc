@@ -5,8 +5,8 @@ namespace {
 
 using arch::load;
 
-// A writer needs under a microsecond; this many attempts are some milliseconds.
-constexpr int kMaxCopies = 1 << 16;
+// Copies that may be spoilt by an update, each in under a microsecond.
+constexpr std::uint32_t kMaxCopies = 1U << 16;
 
 // No base in the block: zero, as the kernel leaves the unused ones of the generic vDSO.
 vvar::SecNsec copy_base(const std::byte* block, const vvar::BlockLayout& layout,
@@ -35,27 +35,29 @@ BlockCopy copy_block(const std::byte* block, const vvar::BlockLayout& layout) no
 
 }  // namespace
 
-CopyResult copy_page(const std::byte* data, const vvar::Layout& layout, PageCopy& copy) noexcept {
+CopyResult copy_page(const std::byte* data, const vvar::Layout& layout, Patience patience,
+                     PageCopy& copy) noexcept {
   const vvar::BlockLayout& block = vvar::block_layout(layout.block);
-  bool always_odd = true;
-  for (int attempt = 0; attempt < kMaxCopies; ++attempt) {
+  const std::byte* const last = data + block.stride;
+  std::uint32_t copies = 0;
+  for (auto waits = static_cast<std::uint32_t>(patience); waits != 0 && copies < kMaxCopies;) {
     const vvar::SeqMode begin = vvar::look(data, block);
-    const vvar::SeqMode begin_last = vvar::look(data + block.stride, block);
+    const vvar::SeqMode begin_last = vvar::look(last, block);
     if (begin.being_written()) {
       __builtin_ia32_pause();
+      --waits;
       continue;
     }
-    always_odd = false;
-    copy.blocks = {copy_block(data, block), copy_block(data + block.stride, block)};
+    ++copies;
+    copy.blocks = {copy_block(data, block), copy_block(last, block)};
     copy.timezone = {load<std::int32_t>(data, layout.timezone),
                      load<std::int32_t>(data, layout.timezone + 4U)};
     copy.hrtimer_res = layout.hrtimer_res == 0 ? 0 : load<std::uint32_t>(data, layout.hrtimer_res);
-    if (!vvar::has_moved(begin, data, block) &&
-        !vvar::has_moved(begin_last, data + block.stride, block)) {
+    if (!vvar::has_moved(begin, data, block) && !vvar::has_moved(begin_last, last, block)) {
       return CopyResult::kDone;
     }
   }
-  return always_odd ? CopyResult::kSeqOdd : CopyResult::kUnstable;
+  return copies == 0 ? CopyResult::kSeqOdd : CopyResult::kUnstable;
 }
 
 }  // namespace vvarclock::discover

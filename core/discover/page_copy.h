@@ -36,7 +36,17 @@ enum class CopyResult : std::uint8_t {
   kUnstable,  // it changed under every attempt
 };
 
+// How long to wait for a writer, in pause instructions: 5 to 70 ns each, by CPU. The kernel's
+// writer needs under a microsecond, but its virtual CPU may lose its turn in the middle, for tens
+// of milliseconds. That much is for a page that the code confirms; of the others, each may have an
+// odd word for good where its seq should be, and the host waits for all of them at its start.
+enum class Patience : std::uint32_t {
+  kShort = 1U << 16,  // some milliseconds at most
+  kLong = 1U << 22,   // 20 to 300 ms
+};
+
 // Copies from `data`, block 0 of the layout. All of layout.size must be readable.
-CopyResult copy_page(const std::byte* data, const vvar::Layout& layout, PageCopy& copy) noexcept;
+CopyResult copy_page(const std::byte* data, const vvar::Layout& layout, Patience patience,
+                     PageCopy& copy) noexcept;
 
 }  // namespace vvarclock::discover
