@@ -8,6 +8,13 @@ using arch::load;
 // Copies that may be spoilt by an update, each in under a microsecond.
 constexpr std::uint32_t kMaxCopies = 1U << 16;
 
+// The writer makes seq odd in block 0 first and even in block 0 first, so it may be seen with block
+// 1 alone odd, and then one behind. Any other odd word there is no writer's (it may be another
+// layout's data) and is left to the comparison of the blocks.
+bool being_written(const vvar::SeqMode& first, const vvar::SeqMode& last) noexcept {
+  return first.being_written() || first.seq() == last.seq() + 1;
+}
+
 // No base in the block: zero, as the kernel leaves the unused ones of the generic vDSO.
 vvar::SecNsec copy_base(const std::byte* block, const vvar::BlockLayout& layout,
                         vvar::ClockId id) noexcept {
@@ -43,7 +50,7 @@ CopyResult copy_page(const std::byte* data, const vvar::Layout& layout, Patience
   for (auto waits = static_cast<std::uint32_t>(patience); waits != 0 && copies < kMaxCopies;) {
     const vvar::SeqMode begin = vvar::look(data, block);
     const vvar::SeqMode begin_last = vvar::look(last, block);
-    if (begin.being_written()) {
+    if (being_written(begin, begin_last)) {
       __builtin_ia32_pause();
       --waits;
       continue;

@@ -89,7 +89,7 @@ bool stop_writer(ProbeKernel& kernel, Stopped where) {
 template <class F>
 void for_every_stop(F f) {
   for (const vvar::Layout& layout : vvar::kLayouts) {
-    for (const Stopped where : {Stopped::kInTheMiddle}) {
+    for (const Stopped where : {Stopped::kInTheMiddle, Stopped::kBeforeItsLastStore}) {
       ProbeKernel kernel(layout, {});
       CAPTURE(layout.name, static_cast<int>(where));
       if (stop_writer(kernel, where)) {
@@ -127,6 +127,17 @@ TEST_CASE("the long wait is for pages that the code confirms", "[page_copy]") {
   };
   const std::int64_t unconfirmed = cost({});
   CHECK(cost(hints_of(kernel.layout())) > 4 * unconfirmed);
+}
+
+TEST_CASE("a raw block whose seq is no writer's is not waited for", "[page_copy]") {
+  for (const std::uint32_t change : {1U, 2U, ~0U - 1, ~0U - 2}) {
+    CAPTURE(change);
+    ProbeKernel kernel(vvar::kLayouts[0], {});
+    stop_writer(kernel, Stopped::kBeforeItsLastStore);
+    write_seq(seq_of_block1, change + 1);
+    CHECK(verdict(kernel.probe(kernel.layout(), hints_of(kernel.layout()))) ==
+          verdict(ProbeTest::kBlocksDisagree));
+  }
 }
 
 }  // namespace vvarclock::test
