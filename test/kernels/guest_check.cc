@@ -57,6 +57,10 @@ void check_clocks(Run& run, std::uint32_t ids) {
   }
 }
 
+// Against the coarse clock, not against the system call time: that one takes its second without
+// waiting for an update under way (ktime_get_real_seconds, 64-bit), and an update writes the page
+// before the kernel's own state, so it may be a moment behind. The coarse clock's system call
+// waits.
 void check_time(Run& run) {
   run.brackets.fetch_add(1, std::memory_order_relaxed);
   const Nanoseconds coarse_before = by_syscall(CLOCK_REALTIME_COARSE) / kSecond;
