@@ -101,10 +101,10 @@ class PendingCompare {
       return 0;
     }
     --life_;
-    if (!is_branch(i) || i.opcode >= 0xe0) {
+    if (!is_branch(i)) {
       return 0;
     }
-    life_ = 0;
+    life_ = 0;  // behind a call or a jump as well: what follows has other flags
     const unsigned condition = i.opcode & 0x0eU;
     if (constant_ <= 0 || (condition != kBelow && condition != kBelowOrEqual)) {
       return 0;

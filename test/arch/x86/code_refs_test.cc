@@ -82,6 +82,7 @@ TEST_CASE("operands at a fixed address, without base and index") {
   CHECK(refs_of(Code().imm32({0x48, 0x8b, 0x04, 0xc5}, 0xff5ff080)).empty());  // an index, rax * 8
   CHECK(refs_of(Code().imm32({0x4a, 0x8b, 0x04, 0x25}, 0xff5ff080)).empty());  // an index, r12
   CHECK(refs_of(Code().imm32({0x48, 0x8b, 0x84, 0x24}, 0xff5ff080)).empty());  // a base, rsp
+  CHECK(refs_of(Code().imm32({0x48, 0x8b, 0x84, 0x25}, 0xff5ff080)).empty());  // a base, rbp
   CHECK(refs_of(Code().imm32({0x65, 0x8b, 0x04, 0x25}, 0xff5ff080)).empty());  // %gs
 }
 
@@ -98,6 +99,8 @@ TEST_CASE("constants added to 64-bit registers") {
         Refs{{Kind::kStep, 0xe8}});  // lea -0xe8(%r10)
   CHECK(refs_of(Code().imm32({0x48, 0x8d, 0x84, 0x18}, 0xe8)) ==
         Refs{{Kind::kStep, 0xe8}});  // lea (%rax,%rbx)
+  CHECK(refs_of(Code().imm32({0x49, 0x8d, 0x84, 0x24}, 0xe8)) ==
+        Refs{{Kind::kStep, 0xe8}});  // lea 0xe8(%r12)
 }
 
 TEST_CASE("constants of other instructions are no steps") {
@@ -133,7 +136,10 @@ TEST_CASE("other comparisons are no limits") {
   CHECK(refs_of(Code().bytes({0x83, 0x3f, 0x0f, 0x77, 0x00})).empty());        // cmpl $0xf,(%rdi)
   CHECK(refs_of(Code().bytes({0x66, 0x83, 0xff, 0x0f, 0x77, 0x00})).empty());  // cmp $0xf,%di
   CHECK(refs_of(Code().bytes({0x83, 0xef, 0x0f, 0x77, 0x00})).empty());        // sub $0xf,%edi
+  CHECK(refs_of(Code().bytes({0x83, 0xff, 0x00, 0x72, 0x00})).empty());        // cmp $0
   CHECK(refs_of(Code().bytes({0x83, 0xff, 0x0f})).empty());                    // no branch at all
+  CHECK(refs_of(Code().bytes({0x83, 0xff, 0x0f, 0xeb, 0x00, 0x77, 0x00}))
+            .empty());  // a jump: what follows it has other flags
   CHECK(refs_of(Code().bytes({0x83, 0xff, 0x0f, 0x74, 0x00, 0x77, 0x00}))
             .empty());  // the second branch is not trusted
   CHECK(refs_of(Code().bytes({0x83, 0xff, 0x0f, 0x90, 0x90, 0x90, 0x90, 0x77, 0x00}))
@@ -143,6 +149,8 @@ TEST_CASE("other comparisons are no limits") {
 TEST_CASE("calls, jumps and branches to outside") {
   CHECK(refs_of(Code().rip({0xe8}, 0x10)) == Refs{{Kind::kLeaves, 0x10}});
   CHECK(refs_of(Code().rip({0xe9}, 0x500)) == Refs{{Kind::kLeaves, 0x500}});
+  CHECK(refs_of(Code().rip({0xe9}, kStart + 6)) ==
+        Refs{{Kind::kLeaves, kStart + 6}});  // to the very end
   CHECK(refs_of(Code().rip({0x0f, 0x84}, 0x500)) == Refs{{Kind::kLeaves, 0x500}});
   CHECK(refs_of(Code().bytes({0x74, 0x00, 0xeb, 0xfc})).empty());  // both inside
   CHECK(refs_of(Code().bytes({0xff, 0xd0})).empty());              // call *%rax: unknown
@@ -152,7 +160,8 @@ TEST_CASE("a stretch of unknown length ends where nothing runs on") {
   const auto extent = CodeExtent::kUntilReturn;
   const Refs one{{Kind::kMemory, -0x1000}};
   for (const auto& end : {Code().bytes({0xc3}), Code().bytes({0xcc}), Code().bytes({0x0f, 0x0b}),
-                          Code().bytes({0xff, 0xe0})}) {
+                          Code().bytes({0xff, 0xe0}), Code().bytes({0xeb, 0xf8}),
+                          Code().bytes({0xe9, 0xf5, 0xff, 0xff, 0xff})}) {
     Code code;
     code.rip({0x8b, 0x15}, -0x1000);
     for (const std::uint8_t byte : end.raw()) {
