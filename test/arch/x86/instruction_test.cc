@@ -102,6 +102,16 @@ std::vector<Sample> samples() {
       {"ret $0x10", as_bytes({0xc2, 0x10, 0x00})},
       {"enter $0x10,$0x0", as_bytes({0xc8, 0x10, 0x00, 0x00})},
       {"rep movsb", as_bytes({0xf3, 0xa4})},
+      {"repne scasb", as_bytes({0xf2, 0xae})},
+      {"notrack jmp *%rax", as_bytes({0x3e, 0xff, 0xe0})},
+      {"data16 call .+6", as_bytes({0x66, 0xe8, 0, 0, 0, 0})},
+      {"movslq %edi,%rax", as_bytes({0x48, 0x63, 0xc7})},
+      {"push $0x893", as_bytes({0x68, 0x93, 0x08, 0, 0})},
+      {"lret $0x10", as_bytes({0xca, 0x10, 0x00})},
+      {"jrcxz .+2", as_bytes({0xe3, 0x00})},
+      {"out %al,$0x80", as_bytes({0xe6, 0x80})},
+      {"shld $0x20,%rax,%rdx", as_bytes({0x48, 0x0f, 0xa4, 0xc2, 0x20})},
+      {"test $0x1,%eax, the other encoding", as_bytes({0xf7, 0xc8, 1, 0, 0, 0})},
   };
 }
 
@@ -125,6 +135,14 @@ TEST_CASE("an instruction that is cut off is not understood, and nothing behind 
       CHECK(decode(cut.get()).length == (size == sample.code.size() ? size : 0));
     }
   }
+}
+
+TEST_CASE("an instruction has at most 15 bytes, prefixes and all") {
+  std::vector<std::byte> code(14, std::byte{0x2e});
+  code.push_back(std::byte{0x90});
+  CHECK(decode(code).length == 15);
+  code.insert(code.begin(), std::byte{0x2e});
+  CHECK(decode(code).length == 0);
 }
 
 TEST_CASE("opcodes of other modes and of the vector extensions are not understood") {
