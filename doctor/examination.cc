@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "arch/x86/cpu.h"
 #include "doctor/prices.h"
@@ -92,6 +93,25 @@ void examine_raw_line(Examination& all) {
   }
 }
 
+// Of the counter, as the page that is in use says; 0: none says so.
+double tsc_hz_of(const std::vector<Page>& pages) {
+  for (const Page& page : pages) {
+    for (const PageValue& value : page.values) {
+      if (std::string_view(value.key) == "tsc_hz") {
+        return static_cast<double>(value.number);
+      }
+    }
+  }
+  return 0;
+}
+
+void examine_start_up(Examination& all) {
+  constexpr int kStarts = 15;
+  if (all.attached && !all.program.empty()) {
+    all.start_up = time_start_up(all.program, kStarts, tsc_hz_of(all.pages));
+  }
+}
+
 Situation situation_of(const Examination& all) {
   Situation situation;
   situation.library = all.library;
@@ -120,6 +140,7 @@ void examine(Examination& all) {
   examine_page(all);
   examine_clocks(all);
   examine_raw_line(all);
+  examine_start_up(all);
   find_prices(all);
   all.advice = advise(situation_of(all));
 }

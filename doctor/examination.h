@@ -17,6 +17,7 @@
 #include "doctor/library.h"
 #include "doctor/measure.h"
 #include "doctor/page_state.h"
+#include "doctor/start_up.h"
 
 namespace vvarclock::doctor {
 
@@ -55,6 +56,8 @@ struct Examination {
   std::optional<serve::RawClockStatus> raw_line;  // where the page has no raw record
   std::vector<Price> prices;
   std::vector<Figure> counters;
+  std::string program;           // the doctor's own file, to be started anew
+  std::vector<Figure> start_up;  // us per step of attaching; empty: not timed
   std::vector<std::string> advice;
 
   // The readers as the library has them. There must be a binding.

@@ -133,6 +133,11 @@ void print_json(const Examination& all) {
   clocks(out, all.clocks);
   raw_line(out, all.raw_line);
   prices(out, all);
+  out.key("start_up_us").open('{');
+  for (const Figure& step : all.start_up) {
+    figure(out, step.name, step);
+  }
+  out.close('}');
   words(out, "advice", all.advice);
   out.key("exit_status").number(std::int64_t{exit_status(all.clocks)}).close('}');
   std::printf("%s\n", out.text().c_str());

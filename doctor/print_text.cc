@@ -146,6 +146,19 @@ std::string prices(const Examination& all) {
   return text;
 }
 
+std::string start_up(const std::vector<Figure>& steps) {
+  if (steps.empty()) {
+    return {};
+  }
+  std::string text = "\nus that attaching adds to a program's start, step by step\n";
+  double sum = 0;
+  for (const Figure& step : steps) {
+    sum += step.median;
+    text += "  " + left(step.name, kCallWidth) + cell(step) + "\n";
+  }
+  return text + "  " + left("all", kCallWidth) + right(fixed(sum, 1) + " ", kFigureWidth) + "\n";
+}
+
 std::string clocks(const Examination& all) {
   std::string text = std::string("\nserved by") +
                      (all.seen ? " (observed with every clock system call refused)" : "") + "\n";
@@ -182,7 +195,7 @@ void print_text(const Examination& all) {
   std::string text =
       fact("vvarclock", serve::kVersion) + fact("kernel", all.kernel + " " + all.machine);
   text += library(all.library) + page(all.found) + machine(all) + pages(all.pages) + dump(all) +
-          clocks(all) + prices(all) + "\n";
+          clocks(all) + prices(all) + start_up(all.start_up) + "\n";
   for (const std::string& piece : all.advice) {
     text += paragraph(piece);
   }

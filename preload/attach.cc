@@ -44,17 +44,23 @@ void say_denied_wishes(const serve::Options& options, const discover::Discovery&
 }
 
 void start() noexcept {
+  const bool counter_allowed = discover::counter_allowed();
+  const discover::Kernel& kernel = discover::host_kernel(counter_allowed);
+  const std::byte* const vdso = discover::vdso_address();
+  // Emulators that have no vDSO may lack the counter, whatever they say.
+  const auto counter = [&] {
+    return kernel.counter == nullptr || vdso == nullptr ? 0 : kernel.counter();
+  };
+  const std::uint64_t began = counter();
   const serve::Options options = serve::parse_options(&environment);
   say_bad_values(options);
   const bool has_rdtscp = arch::has_rdtscp();
-  const bool counter_allowed = discover::counter_allowed();
   const arch::Ordering ordering = serve::resolve(options.order, has_rdtscp);
   if (!options.on) {
     serve::write_report({nullptr, &options, ordering, counter_allowed, false}, options);
     return;
   }
-  const discover::Discovery found = discover::discover(
-      discover::host_kernel(counter_allowed), discover::vdso_address(), discover::kAttachEffort);
+  const discover::Discovery found = discover::discover(kernel, vdso, discover::kAttachEffort);
   say_denied_wishes(options, found, has_rdtscp);
   const bool attached =
       found.outcome == discover::Outcome::kBound && options.source != serve::Source::kSyscall;
@@ -67,7 +73,9 @@ void start() noexcept {
     const serve::Wanted wanted{ordering, counter_allowed, serve::mode_to_want(found.binding, mode)};
     serve::attach(found.binding, kind, serve::page_readers(kind, wanted));
   }
-  serve::write_report({&found, &options, ordering, counter_allowed, attached}, options);
+  const serve::Report report{&found,   &options, ordering, counter_allowed,
+                             attached, began,    counter()};
+  serve::write_report(report, options);
 }
 
 [[gnu::constructor]] void attach_at_load() noexcept {

@@ -82,34 +82,27 @@ Agreement bracket_all(const Kernel& kernel, vvar::BlockKind kind, const vvar::Bi
   return all;
 }
 
-// Waits for the next page update when it is due within `limit_ns`; true when one came. Updates
-// follow the tick, so the next is due one tick after the last; the coarse clock tells how long ago
-// that was.
+// Waits for the next page update; true when one came within `limit_ns`.
 bool wait_for_update(const Kernel& kernel, const vvar::Layout& layout, const vvar::Binding& binding,
                      const std::byte* real, std::uint32_t limit_ns) noexcept {
-  const auto now = [&](vvar::ClockId id, std::uint64_t& ns) {
+  const auto now = [&](std::uint64_t& ns) {
     SecNsec time{};
-    const bool served = kernel.read_clock(layout.block, binding, id, time);
+    const bool served = kernel.read_clock(layout.block, binding, vvar::kMonotonic, time);
     ns = time.sec * kNsPerSec + time.nsec;
     return served;
   };
-  std::uint64_t start = 0;
-  std::uint64_t last_update = 0;
-  if (!now(vvar::kMonotonic, start) || !now(vvar::kMonotonicCoarse, last_update)) {
-    return false;
-  }
-  const std::uint64_t due = last_update + binding.coarse_resolution;
-  if (due > start + limit_ns) {
-    return false;
-  }
   const vvar::BlockLayout& block = vvar::block_layout(layout.block);
   const vvar::SeqMode begin = vvar::look(real, block);
+  std::uint64_t start = 0;
+  if (limit_ns == 0 || !now(start)) {
+    return false;
+  }
   std::uint64_t time = start;
   do {
     if (vvar::has_moved(begin, real, block)) {
       return true;
     }
-  } while (now(vvar::kMonotonic, time) && time < start + limit_ns);
+  } while (now(time) && time < start + limit_ns);
   return false;  // an idle or stopped tick: nothing learnt, nothing wrong
 }
 

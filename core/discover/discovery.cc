@@ -52,18 +52,23 @@ Discovery discover(const Kernel& kernel, const std::byte* vdso, Effort effort) n
   if (vdso == nullptr) {
     return found;
   }
+  const auto counter = [&] { return kernel.counter == nullptr ? 0 : kernel.counter(); };
+  found.step_ends.begin = counter();
   const std::span<const std::byte> bytes = mapped_image(kernel, vdso);
   if (bytes.empty()) {
     found.outcome = bytes.data() == nullptr ? Outcome::kUnreadable : Outcome::kBadImage;
     found.image_error = ImageError::kNotElf;
     return found;
   }
+  found.step_ends.image = counter();
   found.image_error = parse_vdso_image(bytes, found.image);
+  found.step_ends.parsed = counter();
   if (found.image_error != ImageError::kNone) {
     found.outcome = Outcome::kBadImage;
     return found;
   }
   found.hints = scan_code(found.image);
+  found.step_ends.scanned = counter();
   const Probe probe{&kernel, {vdso, whole_pages(bytes.size())}, found.hints, effort};
   const auto confirmed = [&](const vvar::Layout& layout) {
     return judge(found.hints, layout) == HintVerdict::kConfirms;
@@ -72,6 +77,7 @@ Discovery discover(const Kernel& kernel, const std::byte* vdso, Effort effort) n
   const bool bound =
       found.confirmed_by_code ||
       try_layouts(found, probe, [&](const vvar::Layout& layout) { return !confirmed(layout); });
+  found.step_ends.probed = counter();
   found.outcome = bound ? Outcome::kBound : Outcome::kNoLayout;
   return found;
 }

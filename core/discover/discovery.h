@@ -22,6 +22,16 @@ enum class Outcome : std::uint8_t {
 
 const char* describe(Outcome outcome) noexcept;
 
+// What the counter said at the end of each step, for who wants to know what the looking costs; 0
+// for steps that were not reached or when the counter may not be read.
+struct StepEnds {
+  std::uint64_t begin = 0;
+  std::uint64_t image = 0;    // found readable
+  std::uint64_t parsed = 0;   // as ELF
+  std::uint64_t scanned = 0;  // its code
+  std::uint64_t probed = 0;   // the layouts
+};
+
 struct Discovery {
   Outcome outcome = Outcome::kNoVdso;
   ImageError image_error = ImageError::kNone;
@@ -33,6 +43,7 @@ struct Discovery {
   vvar::Binding binding;
   std::array<Refusal, vvar::kLayouts.size()> refusals{};
   std::size_t refusal_count = 0;
+  StepEnds step_ends;
 };
 
 // The address that the auxiliary vector gives (AT_SYSINFO_EHDR), or null.

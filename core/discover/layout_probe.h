@@ -63,12 +63,12 @@ struct Refusal {
 // How much agreement is asked for: attaching must be cheap, a diagnosis may take its time.
 struct Effort {
   std::uint32_t rounds;          // brackets per clock id
-  std::uint32_t update_wait_ns;  // go on over a page update when the next one is due within this
+  std::uint32_t update_wait_ns;  // wait this long for a page update, and go on over it
 };
-// Waiting out every update that is due within a millisecond would add half a millisecond to each
-// start of a program on a kernel with a 1 ms tick. The brackets of the coarse clocks already show a
-// page that is no longer updated.
-inline constexpr Effort kAttachEffort{4, 100'000};
+// No wait in a program's start: an update comes once per tick, at a moment that the page does not
+// tell, so a wait short enough for a start would mostly be in vain. The brackets of the coarse
+// clocks already show a page that is no longer updated.
+inline constexpr Effort kAttachEffort{2, 0};
 inline constexpr Effort kDiagnosisEffort{1000, 20'000'000};
 
 struct Probe {

@@ -23,6 +23,9 @@ struct Report {
   arch::Ordering ordering;  // in effect
   bool counter_allowed;
   bool attached;  // the page readers are in place
+  // What the counter said when attaching began and when it had ended; 0: nothing was timed.
+  std::uint64_t began = 0;
+  std::uint64_t ended = 0;
 };
 
 // Who answers a clock id now. Everything but the first two means the system call, and says why.

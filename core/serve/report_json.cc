@@ -1,4 +1,7 @@
 // The report for machines: one line, one object.
+#include <array>
+#include <utility>
+
 #include "core/serve/report.h"
 #include "core/serve/version.h"
 
@@ -103,6 +106,31 @@ void refusals(ReportBuffer& out, const discover::Discovery* found) noexcept {
   out << ']';
 }
 
+// Counter units, step by step; null when the counter could not be read.
+void start_up(ReportBuffer& out, const Report& report) noexcept {
+  key(out, "start_up_cycles");
+  if (report.began == 0 || report.discovery == nullptr) {
+    out << "null";
+    return;
+  }
+  const discover::StepEnds& ends = report.discovery->step_ends;
+  const std::array<std::pair<const char*, std::uint64_t>, 6> steps{{{"options", ends.begin},
+                                                                    {"image", ends.image},
+                                                                    {"parse", ends.parsed},
+                                                                    {"scan", ends.scanned},
+                                                                    {"probe", ends.probed},
+                                                                    {"attach", report.ended}}};
+  std::uint64_t last = report.began;
+  const char* comma = "{";
+  for (const auto& [name, end] : steps) {
+    const std::uint64_t reached = end == 0 ? last : end;
+    key(out << comma, name).decimal(reached - last);
+    last = reached;
+    comma = ", ";
+  }
+  out << '}';
+}
+
 const char* outcome_word(const Report& report) noexcept {
   return report.discovery == nullptr ? "not-looked" : word(report.discovery->outcome);
 }
@@ -119,6 +147,8 @@ void append_json_members(const Report& report, ReportBuffer& out) noexcept {
   key(out << ", ", "outcome").json(outcome_word(report)) << ", ";
   const discover::Discovery nothing;
   findings(out, report.discovery == nullptr ? nothing : *report.discovery, is_bound(report));
+  start_up(out, report);
+  out << ", ";
   services(out, report);
   out << ", ";
   refusals(out, report.discovery);

@@ -66,6 +66,13 @@ def active():
             assert 0 < figure["low"] <= figure["median"] <= figure["high"], (name, way, figure)
     assert found["pages"]["data"]["readable"] and "seq" in found["pages"]["data"], found["pages"]
     assert found["ns_per_counter_read"]["rdtsc"]["median"] > 0
+    steps = ["options", "image", "parse", "scan", "probe", "attach"]
+    if found["counter_allowed"]:
+        assert list(found["start_up_us"]) == steps, found["start_up_us"]
+        assert all(0 <= step["low"] <= step["median"] for step in found["start_up_us"].values())
+        assert sum(step["median"] for step in found["start_up_us"].values()) > 0
+    else:
+        assert found["start_up_us"] == {}, found["start_up_us"]
     assert any("Go programs" in text for text in found["advice"]), found["advice"]
 
 

@@ -180,6 +180,18 @@ TEST_CASE("in a time namespace the clock mode is the real page's") {
   CHECK(holds(scene.json(), R"("clock_mode": "pvclock", "time_namespace": true)"));
 }
 
+TEST_CASE("what attaching cost is told step by step where it was timed") {
+  Scene scene;
+  CHECK(holds(scene.json(), R"("start_up_cycles": null)"));
+  scene.report.began = 100;
+  scene.report.ended = 1000;
+  scene.found.step_ends = {110, 130, 160, 200, 250};
+  CHECK(holds(scene.json(), R"("start_up_cycles": {"options": 10, "image": 20, "parse": 30, )"
+                            R"("scan": 40, "probe": 50, "attach": 750})"));
+  scene.found.step_ends = {110, 130, 160, 0, 0};  // ended early
+  CHECK(holds(scene.json(), R"("scan": 0, "probe": 0, "attach": 840})"));
+}
+
 TEST_CASE("the report says what was found") {
   Scene scene;
   const std::string json = scene.json();
