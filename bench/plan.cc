@@ -7,7 +7,7 @@
 namespace vvarclock::bench {
 namespace {
 
-constexpr Effort kThorough{12, 24, 120, 20'000, 50'000, 10'000'000, 4};
+constexpr Effort kThorough{22, 24, 120, 20'000, 50'000, 10'000'000, 4};
 constexpr Effort kQuick{3, 3, 40, 20'000, 10'000, 5'000'000, 1};
 
 void add_subjects(Plan& plan, Shape shape) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include "core/serve/version.h"
@@ -102,7 +103,10 @@ std::string tail_data(const Results& r) {
     const Histogram& tail = r.tails[column];
     text += "$tail" + std::to_string(column) + " << EOD\n";
     const auto calls = static_cast<double>(tail.count());
-    for (double rarity = 1.25; rarity < calls; rarity *= 1.25) {
+    constexpr double kStep = 1.25;
+    const int steps = calls > 1 ? static_cast<int>(std::log(calls) / std::log(kStep)) : 0;
+    for (int step = 1; step <= steps; ++step) {
+      const double rarity = std::pow(kStep, step);
       text += fixed(rarity, 3) + ' ' + fixed(r.ns(tail.quantile(1 - 1 / rarity)), 2) + '\n';
     }
     text += fixed(calls, 0) + ' ' + fixed(r.ns(tail.maximum()), 2) + "\nEOD\n";

@@ -12,6 +12,7 @@ using doctor::right;
 
 constexpr std::size_t kNameWidth = 27;
 constexpr std::size_t kCellWidth = 23;
+constexpr std::size_t kRatioWidth = 7;
 
 // Three digits that count.
 std::string figure(double value) { return fixed(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0); }
@@ -71,10 +72,15 @@ class Tables {
     return all + '.';
   }
 
+  // libc's cells have no ratio and are narrower.
+  static std::size_t cell_width(std::size_t column) {
+    return kCellWidth - (column == kLibc ? kRatioWidth : 0);
+  }
+
   void titles(std::size_t width, std::size_t columns) {
     std::string text(kNameWidth, ' ');
     for (std::size_t i = 0; i < columns; ++i) {
-      text += right(r_.plan.columns[i].title, width);
+      text += right(r_.plan.columns[i].title, width == kCellWidth ? cell_width(i) : width);
     }
     line(text);
   }
@@ -93,8 +99,8 @@ class Tables {
         const Cell& cell = *r_.cell(Shape::kBackToBack, call, column);
         const std::string error = fixed(100 * cell.ns.error, 1) + '%';
         text += right(figure(cell.ns.median) + right(marked(error, cell.unstable), 7) +
-                          left(' ' + times(cell), column == kLibc ? 0 : 7),
-                      kCellWidth);
+                          left(' ' + times(cell), column == kLibc ? 0 : kRatioWidth),
+                      cell_width(column));
       }
       line(text);
     }
@@ -141,8 +147,8 @@ class Tables {
         const Cell& cell = *r_.cell(shape, call, column);
         text += right(fixed(cell.ns.median, 2) +
                           right(marked(fixed(cell.ns.deviation, 2), cell.unstable), 7) +
-                          left(' ' + times(cell), column == kLibc ? 0 : 7),
-                      kCellWidth);
+                          left(' ' + times(cell), column == kLibc ? 0 : kRatioWidth),
+                      cell_width(column));
       }
       line(text);
     }

@@ -76,8 +76,8 @@ std::size_t ordered_column(const std::vector<Column>& all) {
 std::vector<Way> load_ways(const std::vector<Column>& all, const std::string& library,
                            std::string& error) {
   // The defaults are measured, whatever the caller's environment says.
-  for (const char* const variable : {"VVARCLOCK", "VVARCLOCK_SOURCE", "VVARCLOCK_REPORT"}) {
-    ::unsetenv(variable);
+  for (const serve::OptionRow& option : serve::option_table()) {
+    ::unsetenv(option.variable);
   }
   std::vector<Way> ways;
   for (const Column& column : all) {

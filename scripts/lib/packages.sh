@@ -46,6 +46,7 @@ want_tests() {
     want valgrind valgrind
     want qemu-x86_64 qemu-user
     want cpio cpio
+    want gnuplot gnuplot-nox
     want_file libjemalloc2 /usr/lib/*/libjemalloc.so.2
     want_file libtcmalloc-minimal4 /usr/lib/*/libtcmalloc_minimal.so.4
 }

@@ -102,4 +102,36 @@ refused '--doctor with a command' "--doctor takes no command: 'touch'" vvarclock
 refused '--json without --doctor' '--json goes with --doctor' vvarclock --json touch "$work/ran"
 refused '--hex without --doctor' '--hex goes with --doctor' vvarclock --hex touch "$work/ran"
 
+# --bench, with a benchmark that shows how it was called.
+
+try vvarclock --bench
+has '--bench without a benchmark says what is missing' "$status $err" \
+    "125 vvarclock: the benchmark is missing: $work/tree/build/bench/"
+mkdir "$work/tree/build/bench"
+bench=$work/tree/build/bench/vvarclock-bench
+cat >"$bench" <<'END'
+#!/bin/sh
+printf '%s|' "$#" "$@" "${LD_PRELOAD-unset}" "${VVARCLOCK_ORDER-unset}"
+exit "${BENCH_STATUS:-0}"
+END
+chmod +x "$bench"
+try vvarclock --bench
+equal '--bench runs it without the library, and names the library' \
+    "0 2|--library|$work/tree/build/preload/libvvarclock.so|unset|unset| " "$status $out $err"
+try vvarclock --bench --quick --json 'a file' --order
+equal 'what stands after --bench is the benchmark'"'"'s' \
+    "0 6|--library|$work/tree/build/preload/libvvarclock.so|--quick|--json|a file|--order|unset|unset|" "$status $out"
+for code in 0 1 125; do
+    BENCH_STATUS=$code
+    export BENCH_STATUS
+    try vvarclock --bench
+    equal "the benchmark's status $code is ours" "$code" "$status"
+done
+refused '--order before --bench' '--bench measures every order' vvarclock --order lfence --bench touch "$work/ran"
+refused '--report before --bench' '--bench measures every order' vvarclock --report --bench touch "$work/ran"
+refused '--json before --bench' 'the options of --bench stand after it' vvarclock --json --bench touch "$work/ran"
+rm "$work/tree/build/preload/libvvarclock.so"
+try vvarclock --bench
+has '--bench without a library says what is missing' "$status $err" '125 vvarclock: the library is missing'
+
 finish

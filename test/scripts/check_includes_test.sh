@@ -24,7 +24,7 @@ point() {
 fresh_tree() {
     rm -rf -- "$work/tree"
     mkdir -p "$work/tree/arch/x86" "$work/tree/core/vvar" "$work/tree/core/discover" "$work/tree/core/serve" \
-        "$work/tree/preload" "$work/tree/doctor"
+        "$work/tree/preload" "$work/tree/doctor" "$work/tree/bench"
     cd -- "$work/tree" || exit 1
     printf '#include <cpuid.h>\n#include <array>\n' >arch/x86/cpu.h
     printf '#include <sys/syscall.h>\n#include <sys/time.h>\n#include <time.h>\n' >arch/x86/raw_syscall.h
@@ -37,6 +37,7 @@ fresh_tree() {
     printf '#include "core/discover/find.h"\n  #  include "core/vvar/page.h"\n' >core/serve/table.h
     printf '#include "core/serve/table.h"\n#include "arch/counter.h"\n' >preload/exports.cc
     printf '#include "core/discover/find.h"\n#include <vector>\n' >doctor/main.cc
+    printf '#include "core/serve/table.h"\n#include "doctor/main.cc"\n' >bench/main.cc
 }
 
 check() {
@@ -76,6 +77,8 @@ breach 'discover includes preload' core/discover/find.h '#include "preload/expor
 breach 'serve includes preload and doctor' core/serve/table.h '#include "preload/exports.cc"' '#include "doctor/main.cc"'
 breach 'preload includes doctor' preload/exports.cc '#include "doctor/main.cc"'
 breach 'doctor includes preload' doctor/main.cc '#include "preload/exports.cc"'
+breach 'doctor includes bench' doctor/main.cc '#include "bench/main.cc"'
+breach 'bench includes preload' bench/main.cc '#include "preload/exports.cc"'
 breach 'libelf beside its file' core/discover/find.h '#include <libelf.h>' '#include <gelf.h>' '#include <elf.h>' \
     '#include <elfutils/libdw.h>'
 breach 'libelf where elf.h is allowed' core/discover/vdso_image_symbols.h '#include <gelf.h>'

@@ -1,11 +1,9 @@
-// ns per call, from one interleaved run: libc without us, the vDSO called directly, our readers in
-// every order, the preloaded library when it is there, and the bare counter. Once as this machine
-// is, once over a page in clock mode tsc, once over one in clock mode hvclock.
+// ns per call in the clock modes that this machine may not have: the kernel's own vDSO and our
+// readers over a page in clock mode tsc, and over one in clock mode hvclock, from one interleaved
+// run. What calls cost in this machine's own mode is `vvarclock --bench`.
 //
-// Usage: clock_bench [rounds]. Figures are medians with the middle half of the samples; "!" marks
+// Usage: modes_bench [rounds]. Figures are medians with the middle half of the samples; "!" marks
 // unsteady ones.
-#include <unistd.h>
-
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -15,7 +13,6 @@
 #include "arch/x86/cpu.h"
 #include "core/serve/dispatch.h"
 #include "doctor/calls.h"
-#include "doctor/library.h"
 #include "doctor/measure.h"
 #include "doctor/prices.h"
 #include "test/bench/simulated_mode.h"
@@ -41,21 +38,6 @@ Column readers(const char* name, const discover::Discovery& found, const vvar::B
   const serve::Wanted wanted{ordering, true, serve::mode_to_want(binding, now)};
   return {name, doctor::reader_way(serve::page_readers(found.layout->block, wanted)),
           [binding] { serve::dispatch.binding = binding; }};
-}
-
-std::vector<Column> columns_as_is(const discover::Discovery& found) {
-  const arch::ClockMode now = serve::clock_mode_now(found);
-  std::vector<Column> columns{{"libc", doctor::libc_way(), [] {}},
-                              {"vDSO", doctor::vdso_way(found.image), [] {}}};
-  columns.push_back(readers("lfence", found, found.binding, now, arch::Ordering::kLfence));
-  if (arch::has_rdtscp()) {
-    columns.push_back(readers("rdtscp", found, found.binding, now, arch::Ordering::kRdtscp));
-  }
-  columns.push_back(readers("unordered", found, found.binding, now, arch::Ordering::kUnordered));
-  if (doctor::find_library().first) {
-    columns.push_back({"preloaded", doctor::program_way(), [] {}});
-  }
-  return columns;
 }
 
 std::vector<Column> columns_simulated(const discover::Discovery& found,
@@ -118,7 +100,7 @@ bool all_present(const std::vector<Column>& columns) {
   for (const Column& column : columns) {
     for (const Call& call : doctor::kCalls) {
       if (!has(column.way, call)) {
-        std::fprintf(stderr, "clock_bench: %s has no %s\n", column.name.c_str(), call.name);
+        std::fprintf(stderr, "modes_bench: %s has no %s\n", column.name.c_str(), call.name);
         return false;
       }
     }
@@ -131,50 +113,31 @@ int run(std::uint32_t rounds) {
   const discover::Discovery found = discover::discover(
       discover::host_kernel(counter_allowed), discover::vdso_address(), discover::kDiagnosisEffort);
   if (found.outcome != discover::Outcome::kBound || !counter_allowed) {
-    std::fprintf(stderr, "clock_bench: nothing to measure: %s\n", describe(found.outcome));
+    std::fprintf(stderr, "modes_bench: nothing to measure: %s\n", describe(found.outcome));
     return 1;
   }
   const SimulatedMode tsc(found, arch::kModeTsc);
   const SimulatedMode hvclock(found, arch::kModeHvclock);
-  const bool simulates = tsc.ready() && hvclock.ready();
-  const std::vector<Column> as_is = columns_as_is(found);
-  const std::vector<Column> in_tsc =
-      simulates ? columns_simulated(found, tsc) : std::vector<Column>{};
-  const std::vector<Column> in_hvclock =
-      simulates ? columns_simulated(found, hvclock) : std::vector<Column>{};
-  if (!all_present(as_is) || !all_present(in_tsc) || !all_present(in_hvclock)) {
+  if (!tsc.ready() || !hvclock.ready()) {
+    std::fprintf(stderr, "modes_bench: this process may not make its own memory executable\n");
+    return 1;
+  }
+  const std::vector<Column> in_tsc = columns_simulated(found, tsc);
+  const std::vector<Column> in_hvclock = columns_simulated(found, hvclock);
+  if (!all_present(in_tsc) || !all_present(in_hvclock)) {
     return 1;
   }
   std::vector<Subject> subjects;
-  add_subjects(subjects, as_is);
   add_subjects(subjects, in_tsc);
   add_subjects(subjects, in_hvclock);
-  for (Subject& counter : doctor::counter_subjects(arch::has_rdtscp())) {
-    subjects.push_back(std::move(counter));
-  }
   const auto now = doctor::measuring_clock(doctor::vdso_way(found.image), counter_allowed);
   const std::vector<Figure> figures = measure(subjects, {rounds, 50'000, now});
   std::printf(
-      "ns per call: median (middle half) and times faster than the first column; %u rounds, layout "
-      "%s\n",
+      "ns per call: median (middle half) and times faster than the vDSO; %u rounds, layout %s\n",
       rounds, found.layout->name);
-  print_group("As this machine is", as_is, figures.data());
-  const std::size_t at = as_is.size() * doctor::kCalls.size();
-  if (in_tsc.empty()) {
-    std::printf(
-        "\nThe simulation is left out: this process may not make its own memory executable.\n");
-  } else {
-    const Figure* const simulated = figures.data() + at;
-    print_group("Over a page in clock mode tsc", in_tsc, simulated);
-    print_group("Over a page in clock mode hvclock (the Hyper-V TSC page)", in_hvclock,
-                simulated + in_tsc.size() * doctor::kCalls.size());
-  }
-  std::printf("\nBare counter\n");
-  for (std::size_t i = at + (in_tsc.size() + in_hvclock.size()) * doctor::kCalls.size();
-       i < figures.size(); ++i) {
-    std::printf("%-24s%8.1f (%.1f-%.1f)\n", figures[i].name.c_str(), figures[i].median,
-                figures[i].low, figures[i].high);
-  }
+  print_group("Over a page in clock mode tsc", in_tsc, figures.data());
+  print_group("Over a page in clock mode hvclock (the Hyper-V TSC page)", in_hvclock,
+              figures.data() + in_tsc.size() * doctor::kCalls.size());
   return 0;
 }
 
@@ -184,7 +147,7 @@ int run(std::uint32_t rounds) {
 int main(int count, char** arguments) {
   const int rounds = count > 1 ? std::atoi(arguments[1]) : 201;
   if (rounds < 1) {
-    std::fprintf(stderr, "Usage: clock_bench [rounds]\n");
+    std::fprintf(stderr, "Usage: modes_bench [rounds]\n");
     return 64;
   }
   return vvarclock::bench::run(static_cast<std::uint32_t>(rounds));
