@@ -167,14 +167,13 @@ template <const BlockLayout& B, arch::Counter C, Path P = Path::kHot,
   if (is_in(id, kHresIds & B.ids)) [[likely]] {
     return read_hres<B, C, P, Only>(data, id, pages, time);
   }
-  // Coarse clocks are so cheap that a jump more is felt; the raw clock reads the counter.
-  if (is_in(id, kCoarseIds)) [[likely]] {
-    return read_coarse<B>(data, id, time);
-  }
   if constexpr (B.has_raw_block()) {
     if (id == kMonotonicRaw) {
       return read_hres<B, C, P, Only>(data + B.stride, kMonotonicRaw, pages, time);
     }
+  }
+  if (is_in(id, kCoarseIds)) {
+    return read_coarse<B>(data, id, time);
   }
   return Attempt::kUnavailable;
 }
