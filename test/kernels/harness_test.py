@@ -44,6 +44,27 @@ def failures(change, setup=plan.TSC):
     return [row.failures for row in judge.rows(boot, KERNEL, setup, RUNS, setup.name)]
 
 
+class DeathTest(unittest.TestCase):
+    """A kernel that dies of itself is told from one that is killed."""
+
+    def death(self, text):
+        """What is made of a console."""
+        with tempfile.TemporaryDirectory() as folder:
+            console = pathlib.Path(folder) / 'console'
+            console.write_text(text)
+            return guest.death(console)
+
+    def test_panic(self):
+        said = ('[   46.5] Oops: int3: 0000 [#1] SMP NOPTI\n[   46.6] RIP: 0010:ktime_get+0x57/0x150\n'
+                '[   46.7] RIP: 0033:0x7fc8b4038829\n[   46.8] Kernel panic - not syncing: Fatal exception in interrupt\n')
+        self.assertEqual(self.death(said), 'Oops: int3: 0000 [#1] SMP NOPTI; RIP: 0010:ktime_get+0x57/0x150')
+
+    def test_alive(self):
+        self.assertEqual(self.death(''), '')
+        self.assertEqual(self.death('[    1.0] BUG: something that it survived\n'), '')
+        self.assertEqual(guest.death('/nowhere/console'), '')
+
+
 class JudgeTest(unittest.TestCase):
     """Each thing that a guest can say wrong."""
 
