@@ -56,8 +56,8 @@ struct Examination {
   std::optional<serve::RawClockStatus> raw_line;  // where the page has no raw record
   std::vector<Price> prices;
   std::vector<Figure> counters;
-  std::string program;           // the doctor's own file, to be started anew
-  std::vector<Figure> start_up;  // us per step of attaching; empty: not timed
+  std::string program;  // the doctor's own file, to be started anew
+  StartUp start_up;     // what attaching costs
   std::vector<std::string> advice;
 
   // The readers as the library has them. There must be a binding.

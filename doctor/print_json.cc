@@ -134,10 +134,10 @@ void print_json(const Examination& all) {
   raw_line(out, all.raw_line);
   prices(out, all);
   out.key("start_up_us").open('{');
-  for (const Figure& step : all.start_up) {
+  for (const Figure& step : all.start_up.steps) {
     figure(out, step.name, step);
   }
-  out.close('}');
+  out.close('}').key("start_up_page_faults").number(all.start_up.faults);
   words(out, "advice", all.advice);
   out.key("exit_status").number(std::int64_t{exit_status(all.clocks)}).close('}');
   std::printf("%s\n", out.text().c_str());

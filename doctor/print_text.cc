@@ -146,17 +146,18 @@ std::string prices(const Examination& all) {
   return text;
 }
 
-std::string start_up(const std::vector<Figure>& steps) {
-  if (steps.empty()) {
+std::string start_up(const StartUp& cost) {
+  if (cost.steps.empty()) {
     return {};
   }
   std::string text = "\nus that attaching adds to a program's start, step by step\n";
   double sum = 0;
-  for (const Figure& step : steps) {
+  for (const Figure& step : cost.steps) {
     sum += step.median;
     text += "  " + left(step.name, kCallWidth) + cell(step) + "\n";
   }
-  return text + "  " + left("all", kCallWidth) + right(fixed(sum, 1) + " ", kFigureWidth) + "\n";
+  return text + "  " + left("all", kCallWidth) + right(fixed(sum, 1) + " ", kFigureWidth) +
+         " and " + fixed(cost.faults, 0) + " page faults\n";
 }
 
 std::string clocks(const Examination& all) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,23 +22,31 @@ std::string read_all(int descriptor) {
   return text;
 }
 
-std::vector<std::string> environment_for_report() {
-  std::vector<std::string> kept{"VVARCLOCK_REPORT=json"};
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    if (!std::string_view(*variable).starts_with("VVARCLOCK_REPORT=")) {
-      kept.emplace_back(*variable);
-    }
-  }
-  return kept;
+bool is_of(std::string_view variable, std::string_view name) {
+  return variable.starts_with(name) && variable.substr(name.size()).starts_with('=');
 }
 
-// What the program says on standard error; empty when it could not be started.
-std::string start_once(const std::string& program) {
+std::vector<std::string> environment_with(std::vector<std::string> more) {
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (!is_of(*variable, "VVARCLOCK_REPORT") && !is_of(*variable, "VVARCLOCK")) {
+      more.emplace_back(*variable);
+    }
+  }
+  return more;
+}
+
+struct Started {
+  std::string said;  // on standard error; empty when it could not be started
+  double faults = 0;
+};
+
+Started start_once(const std::string& program, const char* on_or_off) {
   std::array<int, 2> line{};
   if (::pipe2(line.data(), O_CLOEXEC) != 0) {
     return {};
   }
-  std::vector<std::string> kept = environment_for_report();
+  std::vector<std::string> kept =
+      environment_with({"VVARCLOCK_REPORT=json", std::string("VVARCLOCK=") + on_or_off});
   std::vector<char*> environment;
   for (std::string& variable : kept) {
     environment.push_back(variable.data());
@@ -54,12 +63,15 @@ std::string start_once(const std::string& program) {
                                    environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(line[1]);
-  const std::string said = failed == 0 ? read_all(line[0]) : std::string();
-  ::close(line[0]);
+  Started started;
+  rusage usage{};
   if (failed == 0) {
-    ::waitpid(child, nullptr, 0);
+    started.said = read_all(line[0]);
+    ::wait4(child, nullptr, 0, &usage);
+    started.faults = static_cast<double>(usage.ru_minflt);
   }
-  return said;
+  ::close(line[0]);
+  return started;
 }
 
 }  // namespace
@@ -86,22 +98,29 @@ bool read_step_cycles(std::string_view report, StepCycles& cycles) {
   return true;
 }
 
-std::vector<Figure> time_start_up(const std::string& program, int starts, double tsc_hz) {
+StartUp time_start_up(const std::string& program, int starts, double tsc_hz) {
   std::array<std::vector<double>, kStartUpSteps.size()> samples;
+  std::vector<double> faults_on;
+  std::vector<double> faults_off;
   for (int start = 0; start < starts; ++start) {
+    const Started on = start_once(program, "on");
+    const Started off = start_once(program, "off");
     StepCycles cycles{};
-    if (!read_step_cycles(start_once(program), cycles) || tsc_hz <= 0) {
+    if (!read_step_cycles(on.said, cycles) || tsc_hz <= 0) {
       return {};
     }
+    faults_on.push_back(on.faults);
+    faults_off.push_back(off.faults);
     for (std::size_t i = 0; i < cycles.size(); ++i) {
       samples[i].push_back(static_cast<double>(cycles[i]) / tsc_hz * 1e6);
     }
   }
-  std::vector<Figure> figures;
+  StartUp found;
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    figures.push_back(summarise(kStartUpSteps[i], samples[i]));
+    found.steps.push_back(summarise(kStartUpSteps[i], samples[i]));
   }
-  return figures;
+  found.faults = summarise("", faults_on).median - summarise("", faults_off).median;
+  return found;
 }
 
 }  // namespace vvarclock::doctor

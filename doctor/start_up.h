@@ -24,8 +24,13 @@ using StepCycles = std::array<std::uint64_t, kStartUpSteps.size()>;
 // From a report in JSON; false: it has no such member, or nothing was timed.
 bool read_step_cycles(std::string_view report, StepCycles& cycles);
 
-// Starts `program` so often, with the environment of this process. Microseconds per step, at so
-// many counter units a second; empty when it could not be timed.
-std::vector<Figure> time_start_up(const std::string& program, int starts, double tsc_hz);
+struct StartUp {
+  std::vector<Figure> steps;  // us each; empty when they could not be timed
+  double faults = 0;  // page faults that attaching adds to those of the loaded, idle library
+};
+
+// Starts `program` so often, with the environment of this process, and as often with the library
+// switched off. tsc_hz: counter units a second.
+StartUp time_start_up(const std::string& program, int starts, double tsc_hz);
 
 }  // namespace vvarclock::doctor

@@ -71,6 +71,7 @@ def active():
         assert list(found["start_up_us"]) == steps, found["start_up_us"]
         assert all(0 <= step["low"] <= step["median"] for step in found["start_up_us"].values())
         assert sum(step["median"] for step in found["start_up_us"].values()) > 0
+        assert 0 < found["start_up_page_faults"] < 100, found["start_up_page_faults"]
     else:
         assert found["start_up_us"] == {}, found["start_up_us"]
     assert any("Go programs" in text for text in found["advice"]), found["advice"]
