@@ -129,8 +129,8 @@ struct Bracket {
        static_cast<long long>(seen.own - seen.after));
 }
 
-// From 6.13 on the kernel publishes an update in the page before its own seconds change, and the CPU
-// that does so may be stopped in between. The system call time() takes the seconds without a
+// From 6.13 on the kernel publishes an update in the page before its own seconds change, and the
+// CPU that does so may be stopped in between. The system call time() takes the seconds without a
 // look at the kernel's sequence count, where every other clock waits for the end of the update
 // (kernel/time/timekeeping.c). So time() then shows the next second early, through the vDSO as
 // through us. So much is allowed, and seldom: the system call must come to exactly that value at
