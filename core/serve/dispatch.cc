@@ -99,7 +99,7 @@ int clock_gettime(clockid_t id, timespec* out) noexcept {
   if (clock == vvar::kMonotonicRaw) {
     return raw_clock_gettime<B, C, M>(out);
   }
-  return rest_of_clock_gettime<B, C>(id, out);
+  return fallback::clock_gettime(id, out);  // not of the page
 }
 
 template <const BlockLayout& B, arch::Counter C>
