@@ -1,0 +1,1 @@
+"""What runs real programs without and under vvarclock, compares them, and counts their clock calls."""
