@@ -8,11 +8,13 @@ import contextlib
 import dataclasses
 import os
 import pathlib
+import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 
-TIMEOUT = 900  # seconds for one run
+TIMEOUT = 240  # seconds for one run
 ORDERS = ('ordered', 'unordered')
 TRACED = 'execve,clone,clone3,fork,vfork,openat,clock_gettime,clock_getres,gettimeofday,time'
 
@@ -92,20 +94,25 @@ class Place:
         if way.log:
             out += ['strace', '-f', '--seccomp-bpf', '-qq', '-o', str(way.log), '-e', f'trace={TRACED}', '-e', 'signal=none']
         if user and os.getuid() == 0:
-            out += ['setpriv', f'--reuid={user}', f'--regid={user}', '--clear-groups', '--']
+            found = pwd.getpwnam(user)
+            out += ['setpriv', f'--reuid={found.pw_uid}', f'--regid={found.pw_gid}', '--clear-groups', '--']
         if way.order:
             out += [str(self.wrapper), '--order', way.order]
         return out + [str(word) for word in command]
 
     def run(self, way, command, user='', more=None):
         """Runs to the end; standard error is part of the text."""
+        process = subprocess.Popen(self.line(way, command, user), env=self.environment(way, more or {}), cwd=self.scratch,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, umask=0o022,
+                                   start_new_session=True)
         try:
-            done = subprocess.run(self.line(way, command, user), env=self.environment(way, more or {}), cwd=self.scratch,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  timeout=TIMEOUT, check=False, umask=0o022)
-        except subprocess.TimeoutExpired as late:
-            return Ended(124, f'not done after {TIMEOUT} s: {(late.stdout or b"").decode(errors="replace")}')
-        return Ended(done.returncode, done.stdout.decode(errors='replace'))
+            text = process.communicate(timeout=TIMEOUT)[0]
+            return Ended(process.returncode, text.decode(errors='replace'))
+        except subprocess.TimeoutExpired:
+            # The session is the run's own: its children go too.
+            os.killpg(process.pid, signal.SIGKILL)
+            text = process.communicate()[0]
+            return Ended(124, f'{text.decode(errors="replace")}\nnot done after {TIMEOUT} s')
 
     def must(self, command, user='', more=None):
         """A step of the preparations, without the library."""

@@ -4,11 +4,13 @@ import os
 import pathlib
 import re
 import signal
+import socket
 
 from harness.place import WITHOUT
 from harness.program import NUMBERS, Program, Server
 
 UNPRIVILEGED = 'nobody'
+PORT = 18429
 
 
 class Redis(Server):
@@ -57,7 +59,7 @@ class Nginx(Server):
 events {{ worker_connections 64; }}
 http {{ access_log {0}/access.log; client_body_temp_path {0}/body; proxy_temp_path {0}/proxy; fastcgi_temp_path {0}/fastcgi;
   uwsgi_temp_path {0}/uwsgi; scgi_temp_path {0}/scgi;
-  server {{ listen 127.0.0.1:18429; root {0}/www; }} }}
+  server {{ listen 127.0.0.1:{2}; root {0}/www; }} }}
 '''
 
     def prepare(self):
@@ -65,20 +67,20 @@ http {{ access_log {0}/access.log; client_body_temp_path {0}/body; proxy_temp_pa
         (self.folder / 'www').mkdir()
         (self.folder / 'www/index.html').write_text('hello\n')
         user = f'user {UNPRIVILEGED} nogroup;' if os.getuid() == 0 else ''
-        (self.folder / 'conf').write_text(self.SETTINGS.format(self.folder, user))
+        (self.folder / 'conf').write_text(self.SETTINGS.format(self.folder, user, PORT))
 
     def server(self):
         return ['/usr/sbin/nginx', '-p', self.folder, '-c', self.folder / 'conf']
 
     def answers(self):
-        return self.place.run(WITHOUT, ['wrk', '-t1', '-c1', '-d0', 'http://127.0.0.1:18429/']).status == 0 \
-            and (self.folder / 'pid').exists()
+        with socket.socket() as line:
+            return line.connect_ex(('127.0.0.1', PORT)) == 0 and (self.folder / 'pid').exists()
 
     def stop(self, process):
         os.kill(int((self.folder / 'pid').read_text()), signal.SIGQUIT)
 
     def client(self, short):
-        return self.place.run(WITHOUT, ['wrk', '-t1', '-c16', f'-d{1 if short else 5}s', 'http://127.0.0.1:18429/'])
+        return self.place.run(WITHOUT, ['wrk', '-t1', '-c16', f'-d{1 if short else 5}s', f'http://127.0.0.1:{PORT}/'])
 
     def figures(self, text):
         return {'GET': float(rate) for rate in re.findall(r'Requests/sec: +([\d.]+)', text)}
