@@ -1,4 +1,5 @@
-// Prints what one clock call costs through std::chrono and through the C functions. Usage: chrono CALLS
+// Prints what one clock call costs through std::chrono and through the C functions.
+// Usage: chrono CALLS
 #include <sys/time.h>
 
 #include <algorithm>
