@@ -49,6 +49,17 @@ want_tests() {
     want gnuplot gnuplot-nox
     want_file libjemalloc2 /usr/lib/*/libjemalloc.so.2
     want_file libtcmalloc-minimal4 /usr/lib/*/libtcmalloc_minimal.so.4
+    want_file libmimalloc2.0 /usr/lib/*/libmimalloc.so.*
+    # What is run together with the library, and the small ones of the real programs.
+    want strace strace
+    want gdb gdb
+    want faketime faketime
+    want fakeroot fakeroot
+    want heaptrack heaptrack
+    want bwrap bubblewrap
+    want musl-gcc musl-tools
+    want redis-benchmark redis-tools
+    want_file gcc-12-multilib /usr/lib/gcc/x86_64-linux-gnu/*/32/libgcc.a
 }
 
 # Installs what was wanted and is missing, or stops.

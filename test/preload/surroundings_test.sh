@@ -2,7 +2,7 @@
 # Guards against: a process that has less around it than usual, or more, and then does not start or does not know the time.
 #
 # valgrind and user-mode emulation (no vDSO, or one of their own), a root folder without /proc, programs built with the
-# address and thread sanitizers, other allocators before and after the library.
+# address, thread and undefined behaviour sanitizers, other allocators before and after the library.
 # Usage: surroundings_test.sh SURROUNDINGS LIBRARY PROGRAM [ARGUMENT...]
 set -u
 # shellcheck source=test/preload/process_support.sh
@@ -59,7 +59,7 @@ beside_allocators() {
     done
     echo "$allocator: before and after"
   done
-  [ "$found" -gt 0 ] || skip 'no other allocator is installed (Debian: libjemalloc2, libtcmalloc-minimal4)'
+  [ "$found" -gt 0 ] || skip 'no other allocator is installed (Debian: libjemalloc2, libtcmalloc-minimal4, libmimalloc2.0)'
 }
 
 case $surroundings in

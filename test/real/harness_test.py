@@ -5,6 +5,7 @@ A comparison that calls everything the same would be worth nothing.
 """
 
 import pathlib
+import subprocess
 import sys
 import tempfile
 import types
@@ -15,8 +16,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import programs  # noqa: E402
 from harness import calls, examine, packages, table  # noqa: E402
-from harness.place import Ended, Unavailable  # noqa: E402
-from harness.program import Program  # noqa: E402
+from harness.place import WITHOUT, Ended, Unavailable, Way  # noqa: E402
+from harness.program import Program, Server  # noqa: E402
 
 REPORT = '/tmp/reports/report'
 OPENED = f'openat(AT_FDCWD, "{REPORT}", O_WRONLY|O_CREAT|O_APPEND, 0666) = 3'
@@ -111,14 +112,14 @@ class TraceTest(unittest.TestCase):
                 return Ended(0, '')
 
         row = examine.Row('a program')
-        found = examine.shutil.which
-        examine.shutil.which = lambda name: name
+        found = examine.why_untraced
+        examine.why_untraced = lambda: ''
         try:
             with tempfile.TemporaryDirectory() as folder:
                 here = types.SimpleNamespace(scratch=pathlib.Path(folder), report=REPORT)
                 examine.trace(row, type('Case', (Played,), attributes)(here, True), here)
         finally:
-            examine.shutil.which = found
+            examine.why_untraced = found
         return len(row.problems)
 
     def test_served(self):
@@ -126,6 +127,26 @@ class TraceTest(unittest.TestCase):
         self.assertEqual(self.problems(1, 9), 1)  # a call that went to the kernel
         self.assertEqual(self.problems(0, 0), 1)  # nothing was caught
         self.assertEqual(self.problems(1, 9, own_calls='it likes to'), 0)
+
+    def test_server_that_does_not_come_up(self):
+        """Without the library that is a skip, under it a failure."""
+        class Down(Server):
+            """Never answers."""
+
+            name = 'down'
+
+            def server(self):
+                return ['false']
+
+            def answers(self):
+                return False
+
+        with tempfile.TemporaryDirectory() as folder:
+            here = types.SimpleNamespace(scratch=pathlib.Path(folder), background=lambda way, line, log, user:
+                                         log.write_text('') or subprocess.Popen(line))
+            with self.assertRaises(Unavailable):
+                Down(here, True).play(WITHOUT)
+            self.assertEqual(Down(here, True).play(Way('ordered', 'ordered')).status, 125)
 
     def test_not_served(self):
         self.assertEqual(self.problems(0, 0, served=False), 0)

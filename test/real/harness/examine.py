@@ -3,6 +3,7 @@
 import dataclasses
 import shutil
 import statistics
+import subprocess
 
 from . import calls, packages
 from .place import ORDERS, WAYS, WITHOUT, Unavailable, Way
@@ -58,9 +59,17 @@ def compare(row, program, runs):
                 row.problems.append(f'{order}: other output: {first_difference(plain[0][1], program.masked(done.text))}')
 
 
+def figures_of(program, done):
+    """What one run measured; nothing when its output is not what it should be."""
+    try:
+        return program.figures(done.text)
+    except (ValueError, LookupError):
+        return {}
+
+
 def read_figures(row, program, runs):
     """Medians over the runs."""
-    each = {way: [program.figures(done.text) for done in ended] for way, ended in runs.items()}
+    each = {way: [figures_of(program, done) for done in ended] for way, ended in runs.items()}
     for what in each['without'][0]:
         row.figures[what] = {way: statistics.median([found[what] for found in figures if what in found] or [float('nan')])
                              for way, figures in each.items()}
@@ -68,10 +77,19 @@ def read_figures(row, program, runs):
         row.problems.append('no figure in its output')
 
 
+def why_untraced():
+    """Why strace cannot be used here, or nothing."""
+    if not shutil.which('strace'):
+        return 'strace is not installed'
+    done = subprocess.run(['strace', '-f', '--seccomp-bpf', '-o', '/dev/null', 'true'], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, check=False)
+    return '' if done.returncode == 0 else f'strace does not work here: {done.stderr.strip()[-100:]}'
+
+
 def trace(row, program, place):
     """Counts clock system calls: with the library on, none may be left; with it off, each caught call is one."""
-    if not shutil.which('strace'):
-        row.remarks.append('clock calls not counted: strace is not installed')
+    if reason := why_untraced():
+        row.remarks.append(f'clock calls not counted: {reason}')
         return
     counts = {}
     for name, off in (('on', False), ('off', True)):

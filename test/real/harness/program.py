@@ -105,6 +105,11 @@ class Server(Program):
             return 124
 
     def play(self, way, short=False):
-        with self.serving(way):
-            done = self.client(short)
+        try:
+            with self.serving(way):
+                done = self.client(short)
+        except Unavailable as reason:
+            if not way.order:
+                raise
+            return Ended(125, str(reason))
         return Ended(done.status or self.status, done.text)

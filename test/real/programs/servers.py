@@ -40,7 +40,7 @@ class Redis(Server):
         self._ask('SHUTDOWN')
 
     def client(self, short):
-        requests = 200 if short else 50_000 if self.small else 300_000
+        requests = 200 if short else 50_000 if self.small else 150_000
         return self.place.run(WITHOUT, ['redis-benchmark', '-s', self.socket, '-n', requests, '-c', 20, '-t', 'set,get,incr', '--csv'])
 
     def figures(self, text):
