@@ -5,30 +5,16 @@
 // namespace's page. Offsets are positive, negative and large. Each time every clock must be the
 // system call's, without a system call; and the parent's clocks stay the parent's. Argument
 // "inside": the fresh program.
-#include <fcntl.h>
-#include <sched.h>
-
 #include <iterator>
 
 #include "test/support/clock_calls.h"
 #include "test/support/clock_filter.h"
-
-#ifndef CLONE_NEWTIME
-#define CLONE_NEWTIME 0x00000080
-#endif
+#include "test/support/time_namespace.h"
 
 namespace vvarclock::process {
 namespace {
 
 constexpr long kReads = 3'000;
-
-struct Offsets {
-  const char* name;
-  std::int64_t monotonic_sec;
-  std::int64_t monotonic_ns;
-  std::int64_t boottime_sec;
-  std::int64_t boottime_ns;
-};
 
 bool has_clock_mode = false;
 
@@ -39,28 +25,6 @@ std::int64_t monotonic_sec() { return kernel_clock<CLOCK_MONOTONIC>() / kNsPerSe
 Offsets backwards() {
   const std::int64_t sec = monotonic_sec() > 100 ? monotonic_sec() - 50 : 0;
   return {"negative", -sec, 0, -sec / 2, 999'999'999};
-}
-
-int unshare_time() {
-  if (unshare(CLONE_NEWTIME) == 0) {
-    return 0;
-  }
-  return unshare(CLONE_NEWUSER | CLONE_NEWTIME);
-}
-
-// Children forked from now on live in a new time namespace.
-void prepare(const Offsets& offsets) {
-  expect(unshare_time() == 0, "unshare(CLONE_NEWTIME): %s", std::strerror(errno));
-  const int file = open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC);
-  expect(file >= 0, "/proc/self/timens_offsets: %s", std::strerror(errno));
-  std::array<char, 160> text{};
-  const int length = std::snprintf(
-      text.data(), text.size(), "monotonic %lld %lld\nboottime %lld %lld\n",
-      static_cast<long long>(offsets.monotonic_sec), static_cast<long long>(offsets.monotonic_ns),
-      static_cast<long long>(offsets.boottime_sec), static_cast<long long>(offsets.boottime_ns));
-  expect(write(file, text.data(), static_cast<std::size_t>(length)) == length, "offsets %s: %s",
-         offsets.name, std::strerror(errno));
-  close(file);
 }
 
 void expect_no_system_call(const char* where) {
@@ -160,9 +124,8 @@ int main(int argc, char**) {
     expect_right_here("executed in a namespace: ");
     return 0;
   }
-  const int status = run_in_child([] { _exit(unshare_time() == 0 ? 0 : kSkipStatus); });
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    skip("no new time namespace: needs root (or user namespaces) and Linux 5.6");
+  if (!can_unshare_time()) {
+    skip("%s", kNoTimeNamespace);
   }
   const Offsets all[] = {
       {"positive", 86'400, 500'000'000, 172'800, 1},

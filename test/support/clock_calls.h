@@ -137,14 +137,18 @@ struct Bracket {
 // once.
 inline std::atomic<int> updates_seen_early{0};
 
-inline bool is_next_update(const Call& call, const Bracket& seen) {
+inline bool comes_next(const Call& call, const Bracket& seen) {
   constexpr int kAtOnce = 20'000;  // system calls: some milliseconds
-  constexpr int kSeldom = 3;
   std::int64_t next = seen.after;
   for (int i = 0; i < kAtOnce && next == seen.after; ++i) {
     next = call.kernel();
   }
-  return seen.own > seen.after && next == seen.own && ++updates_seen_early <= kSeldom;
+  return seen.own > seen.after && next == seen.own;
+}
+
+inline bool is_next_update(const Call& call, const Bracket& seen) {
+  constexpr int kSeldom = 3;
+  return comes_next(call, seen) && ++updates_seen_early <= kSeldom;
 }
 
 // `where` opens the message.
