@@ -56,6 +56,7 @@ expect_pass signals_test 200
 expect_pass threads_test 20
 expect_pass fork_test
 expect_pass soak 2
+expect_pass waiting_test 2
 expect_pass untouched_test "$folder/process_probe" "$wrong"
 # shellcheck disable=SC2086 # two arguments, and meson's folders hold no spaces
 expect_pass constructors_test $users
@@ -73,6 +74,8 @@ expect_failure ahead 'among many threads' threads_test 20
 expect_failure parent-only 'after fork' fork_test
 expect_failure ahead 'BREAK: ' soak 2
 expect_failure rarely-back 'BREAK: ' soak 2
+expect_failure behind 'clock_nanosleep REALTIME: awake' waiting_test 2
+expect_failure slow 'nanosleep: awake' waiting_test 2
 expect_failure parent-only 'forks .* [1-9][0-9]* broken' soak 2
 expect_failure none 'killed by the filter' seccomp_test
 expect_failure none 'system call was made' instructions_test

@@ -24,7 +24,8 @@ constexpr long kNsPerSec = 1'000'000'000;
 
 std::string_view fault = "none";
 bool alive = false;
-timespec epoch{};  // REALTIME minus MONOTONIC when the library was loaded
+timespec epoch{};   // REALTIME minus MONOTONIC when the library was loaded
+timespec loaded{};  // MONOTONIC when the library was loaded
 std::uint64_t reads = 0;
 thread_local int reads_of_thread = 0;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -59,6 +60,7 @@ int from_kernel(long result) {
   raw_clock_gettime(CLOCK_REALTIME, &wall);
   raw_clock_gettime(CLOCK_MONOTONIC, &monotonic);
   epoch = difference(wall, monotonic);
+  loaded = monotonic;
   if (is_fault("descriptor")) {
     static_cast<void>(open("/dev/null", O_RDONLY));
   } else if (is_fault("talk")) {
@@ -90,6 +92,9 @@ void falsify(clockid_t id, timespec* out) {
   } else if (is_fault("namespace-blind") && id == CLOCK_MONOTONIC) {
     raw_clock_gettime(CLOCK_REALTIME, out);
     *out = difference(*out, epoch);
+  } else if (is_fault("slow") && id == CLOCK_MONOTONIC) {
+    const timespec gone = difference(*out, loaded);
+    *out = shifted(*out, -(gone.tv_sec * kNsPerSec + gone.tv_nsec) / 2);
   } else if (is_fault("parent-only")) {
     static const pid_t parent = getpid();
     *out = shifted(*out, getpid() == parent ? 0 : 1'000'000'000);
