@@ -40,6 +40,8 @@ want_tests() {
     want unshare util-linux
     want clang-format-14 clang-format-14
     want clang-tidy-14 clang-tidy-14
+    want clang++-14 clang-14
+    want_file libclang-rt-14-dev /usr/lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a
     want shellcheck shellcheck
     want dash dash
     want python3 python3

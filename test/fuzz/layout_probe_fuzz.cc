@@ -1,13 +1,7 @@
 // Guards against: a probe that faults, hangs or half-fills a binding, on pages that no kernel would
 // write.
 //
-// A libFuzzer target for core/discover/layout_probe.h:
-//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
-//   -I.
-//       test/fuzz/layout_probe_fuzz.cc
-//       test/support/{fake_kernel,fake_memory,hypervisor,page_writer,timekeeper}.cc
-//       core/discover/{agreement,code_hints,describe,invariants,layout_probe,page_copy}.cc -o
-//       layout_probe_fuzz
+// A libFuzzer target (scripts/fuzz) for core/discover/layout_probe.h.
 // The input turns a good simulated kernel into a bad one: arbitrary bytes anywhere in its pages,
 // pages missing, the writer stopped in the middle. The probe may believe what is left or refuse it;
 // it must end, and refusing must leave no trace. Pages that are not there have no access, so a look
@@ -19,6 +13,7 @@
 #include <cstring>
 
 #include "core/discover/layout_probe.h"
+#include "test/fuzz/input.h"
 #include "test/support/fake_kernel.h"
 #include "test/support/sim_counter.h"
 
@@ -26,28 +21,6 @@ namespace vvarclock::test {
 namespace {
 
 using Page = FakeKernel::Page;
-
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
-
-  // Zero where the input has ended.
-  template <class T>
-  T take() {
-    T value{};
-    const std::size_t given = left_ < sizeof(T) ? left_ : sizeof(T);
-    std::memcpy(&value, data_, given);
-    data_ += given;
-    left_ -= given;
-    return value;
-  }
-
-  [[nodiscard]] bool empty() const { return left_ == 0; }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t left_;
-};
 
 const vvar::Layout& some_layout(Input& input) {
   return vvar::kLayouts[input.take<std::uint8_t>() % vvar::kLayouts.size()];

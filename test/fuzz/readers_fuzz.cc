@@ -2,9 +2,7 @@
 // bytes that no kernel and no hypervisor would write. It may only refuse or answer, and an answer
 // is a time.
 //
-// A libFuzzer target for the pvclock, Hyper-V and vvar readers of every layout:
-//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined
-//       -fno-sanitize-recover=undefined -I. test/fuzz/readers_fuzz.cc -o readers_fuzz
+// A libFuzzer target (scripts/fuzz) for the pvclock, Hyper-V and vvar readers of every layout.
 // Every page is a heap block of exactly the size that a reader may touch. The counter is the other
 // party: each read takes its value and one change of memory from the input; when the input has
 // ended, an update of the pvclock record ends, too. A page that is odd for ever costs the whole
@@ -18,6 +16,7 @@
 #include "arch/x86/hvclock.h"
 #include "arch/x86/pvclock.h"
 #include "core/vvar/read_clock.h"
+#include "test/fuzz/input.h"
 
 namespace vvarclock {
 namespace {
@@ -25,38 +24,8 @@ namespace {
 constexpr std::size_t kPvclockSize = 32;
 constexpr std::size_t kHvclockSize = 24;
 
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
-
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
-
-  template <class T>
-  T take() {
-    T value{};
-    fill(&value, sizeof(value));
-    return value;
-  }
-
-  // Zeros where the input has ended.
-  void fill(void* to, std::size_t size) {
-    const std::size_t given = size < left_ ? size : left_;
-    std::memset(to, 0, size);
-    std::memcpy(to, data_, given);
-    data_ += given;
-    left_ -= given;
-  }
-
-  [[nodiscard]] bool empty() const { return left_ == 0; }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t left_;
-};
+using test::Input;
+using test::require;
 
 struct Memory {
   Memory(Input& input, std::size_t bytes) : size(bytes), data(new std::byte[bytes]) {
@@ -85,6 +54,8 @@ struct FuzzedCounter {
   }
 };
 
+constexpr vvar::SecNsec kUntouched{0xdead, 0xbeef};
+
 struct Case {
   const vvar::Layout* layout;
   vvar::Binding binding;
@@ -95,14 +66,24 @@ struct Case {
 // Odd, and not the mark of a namespace whose real page is even.
 template <const vvar::BlockLayout& B>
 bool waits(const vvar::Binding& binding, std::size_t block) {
-  const auto odd = [](const std::byte* seq) { return vvar::SeqMode::begin(seq).being_written(); };
+  const auto odd = [](const std::byte* seq) { return vvar::look<B>(seq).being_written(); };
   const std::byte* const real = vvar::real_data<B>(binding);
   return real != nullptr && (odd(real + block) || (real == binding.data && odd(binding.data)));
 }
 
+// The hot path that is made for one clock mode. The mode's page must be there.
+template <const vvar::BlockLayout& B, arch::ClockMode M, class Check>
+void read_in_mode(const Case& c, bool has_page, const Check& check) {
+  if (has_page) {
+    vvar::SecNsec time = kUntouched;
+    check(vvar::read_clock_once<B, FuzzedCounter, vvar::Path::kHot, M>(
+              c.binding.data, c.binding.counters, c.id, time) == arch::Attempt::kDone,
+          time);
+  }
+}
+
 template <const vvar::BlockLayout& B>
 void read_page(const Case& c) {
-  constexpr vvar::SecNsec kUntouched{0xdead, 0xbeef};
   const bool served = vvar::is_in(c.id, vvar::kServedIds);
   const bool coarse = vvar::is_in(c.id, vvar::kCoarseIds);
   const auto check = [&](bool given, const vvar::SecNsec& time) {
@@ -119,6 +100,9 @@ void read_page(const Case& c) {
   check(vvar::read_clock_once<B, FuzzedCounter, vvar::Path::kFull>(
             c.binding.data, c.binding.counters, c.id, time) == arch::Attempt::kDone,
         time);
+  read_in_mode<B, arch::kModeTsc>(c, true, check);
+  read_in_mode<B, arch::kModePvclock>(c, c.binding.counters.pvclock != nullptr, check);
+  read_in_mode<B, arch::kModeHvclock>(c, c.binding.counters.hvclock != nullptr, check);
   const std::size_t block = c.id == vvar::kMonotonicRaw ? B.stride : 0U;
   if (c.may_wait || !waits<B>(c.binding, block)) {
     time = kUntouched;
@@ -133,14 +117,7 @@ void read_page(const Case& c) {
 }
 
 void read_page_of_kind(const Case& c) {
-  switch (c.layout->block) {
-    case vvar::BlockKind::kD:
-      return read_page<vvar::kBlockD>(c);
-    case vvar::BlockKind::kDm:
-      return read_page<vvar::kBlockDm>(c);
-    case vvar::BlockKind::kV:
-      return read_page<vvar::kBlockV>(c);
-  }
+  vvar::with_block(c.layout->block, [&]<const vvar::BlockLayout & B>() { read_page<B>(c); });
 }
 
 void run(const std::uint8_t* bytes, std::size_t size) {
