@@ -76,8 +76,12 @@ void append_json_members(const Report& report, ReportBuffer& out) noexcept;
 
 // Sends the report where VVARCLOCK_REPORT says: nowhere, standard error, or the end of a regular
 // file (JSON when its name ends in ".json"), in one write so that reports of concurrent processes
-// do not mix. A file that cannot be used costs one line on standard error. Raises no signal in the
-// host and leaves errno and the descriptors as they were.
+// do not mix. A file that is not there is created as by O_EXCL, with mode 0600 less the umask. One
+// that is there must be the effective user's own and have one name; a symbolic link in the last
+// part of the path is not followed, and what is no regular file is not opened. The folders before
+// it are the user's choice: who can write to them can take the file away. A file that cannot be
+// used costs one line on standard error. Raises no signal in the host and leaves errno and the
+// descriptors as they were.
 void write_report(const Report& report, const Options& options) noexcept;
 
 }  // namespace vvarclock::serve

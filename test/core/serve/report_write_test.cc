@@ -1,6 +1,7 @@
 // Guards the report's way out: one that kills, blocks or litters the host would be worse than none.
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -39,6 +40,14 @@ class Folder {
 std::string content(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string plain_characters() {
+  std::string all;
+  for (char c = ' '; c <= '~'; ++c) {
+    all += c;
+  }
+  return all;
 }
 
 void report_to(Scene& scene, const std::string& path) {
@@ -111,13 +120,26 @@ TEST_CASE("only a regular file is written to, and one line says so") {
   }
   SECTION("a FIFO without a reader does not block") {
     REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
-    CHECK(holds(standard_error_of(run, status), "it cannot be opened\n"));
+    CHECK(holds(standard_error_of(run, status), "it is not a regular file\n"));
   }
-  SECTION("a FIFO with a reader") {
+  SECTION("a FIFO with a reader is not even opened") {
     REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
     const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK);
     CHECK(holds(standard_error_of(run, status), "it is not a regular file\n"));
+    // A writer that came and went would have left a hang-up behind.
+    pollfd end{reader, POLLIN, 0};
+    CHECK(::poll(&end, 1, 0) == 0);
     ::close(reader);
+  }
+  SECTION("a symbolic link to nothing") {
+    REQUIRE(::symlink("/nonexistent", path.c_str()) == 0);
+    CHECK(holds(standard_error_of(run, status), "a symbolic link is not followed\n"));
+  }
+  SECTION("a second name of somebody's file, which stays as it was") {
+    std::ofstream(folder.file("other")) << "precious";
+    REQUIRE(::link(folder.file("other").c_str(), path.c_str()) == 0);
+    CHECK(holds(standard_error_of(run, status), "it has more than one name (hard link)\n"));
+    CHECK(content(path) == "precious");
   }
   SECTION("a folder that is not there") {
     const std::string nowhere = folder.file("no/such/report");
@@ -126,6 +148,35 @@ TEST_CASE("only a regular file is written to, and one line says so") {
     CHECK(said.find('\n') == said.size() - 1);
   }
   CHECK(status == 0);
+}
+
+TEST_CASE("a file that somebody else has put there gets nothing: its owner could read addresses") {
+  if (::geteuid() != 0) {
+    WARN("skipped: giving a file to another user needs root");
+    return;
+  }
+  const Folder folder;
+  const std::string path = folder.file("report.json");
+  std::ofstream(path).flush();
+  REQUIRE(::chown(path.c_str(), 65534, 65534) == 0);
+  REQUIRE(::chmod(path.c_str(), 0666) == 0);
+  Scene scene;
+  int status = 0;
+  const std::string said = standard_error_of([&] { report_to(scene, path); }, status);
+  CHECK(holds(said, "it belongs to somebody else\n"));
+  CHECK(content(path).empty());
+}
+
+TEST_CASE("a strange path is quoted in one short line of plain characters") {
+  Scene scene;
+  int status = 0;
+  const std::string path = GENERATE(std::string("/no/\x1b[31m\nvvarclock: 9, attached\xff"),
+                                    "/no/" + std::string(100'000, 'A'));
+  const std::string said = standard_error_of([&] { report_to(scene, path); }, status);
+  CHECK(status == 0);
+  CHECK(said.rfind("vvarclock: VVARCLOCK_REPORT '/no/", 0) == 0);
+  CHECK(said.size() < 512);
+  CHECK(said.find_first_not_of(plain_characters()) == said.size() - 1);
 }
 
 TEST_CASE("a file size limit does not end the host") {
