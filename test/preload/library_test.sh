@@ -37,6 +37,21 @@ segments=$(LC_ALL=C readelf --program-headers --wide "$library")
 expect 'thread-local storage' '' "$(printf '%s\n' "$segments" | awk '$1 == "TLS"')"
 expect 'stack' 'RW' "$(printf '%s\n' "$segments" | awk '$1 == "GNU_STACK" { print $7 }')"
 expect 'read-only after relocation' 'GNU_RELRO' "$(printf '%s\n' "$segments" | awk '$1 == "GNU_RELRO" { print $1 }')"
+# Full: with everything bound at load, what the loader writes and nobody else lies within the closed part.
+closed_sections=$(LC_ALL=C readelf --program-headers --wide "$library" | awk '/Section to Segment/ { map = 1 }
+  $1 == "GNU_RELRO" { index_of_relro = entries } $1 ~ /^[A-Z_]+$/ && $2 ~ /^0x/ { ++entries }
+  map && $1 + 0 == index_of_relro && $1 ~ /^[0-9]+$/ { $1 = ""; print }')
+for section in .init_array .data.rel.ro .dynamic .got; do
+  case " $closed_sections " in
+    *" $section "*) ;;
+    *) complain "$section stays writable: closed are only $closed_sections" ;;
+  esac
+done
+expect 'lazily bound calls' '' "$(LC_ALL=C readelf --sections --wide "$library" | grep -o '\.got\.plt')"
+expect 'environment, other than by secure_getenv' '' \
+  "$(LC_ALL=C readelf --dyn-syms --wide "$library" | grep -oE ' (getenv|setenv|putenv|unsetenv|environ|__environ)@.*')"
+expect 'environment by secure_getenv' yes \
+  "$(LC_ALL=C readelf --dyn-syms --wide "$library" | grep -q ' secure_getenv@' && echo yes)"
 expect 'segments writable and executable' '' "$(printf '%s\n' "$segments" | awk '$1 == "LOAD"' | grep RWE)"
 
 highest=$(LC_ALL=C readelf --version-info --wide "$library" | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' |

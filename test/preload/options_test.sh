@@ -122,4 +122,44 @@ run VVARCLOCK_ORDER="$long"
 expect 'a value of 20000 letters: lines' 1 "$(lines)"
 [ "$(wc -c <"$scratch/err")" -lt 1000 ] || complain 'a value of 20000 letters was repeated at length'
 
+# The longest that exec takes, and every control character, in each variable by turns and in all together. The report's path has
+# a slash; and a variable that stands there twice counts once.
+longest=$(head -c 131000 /dev/zero | tr '\0' x)
+# Every byte but zero; as an argument it may not end in a new line, which $(...) would cut off.
+control=$(awk 'BEGIN { for (i = 1; i < 256; ++i) if (i != 47) printf "%c", i; printf "." }' | LC_ALL=C tr -d '\n')$(printf '\n.')
+hostile_lines() {
+  [ "$(lines)" -eq "$2" ] || complain "$1: $(lines) lines on standard error, expected $2"
+  expect "$1: status" 0 "$status"
+  expect "$1: who answers" "$all_page" "$(answers)"
+  expect "$1: bytes outside the printable" 0 "$(LC_ALL=C tr -d '\n -~' <"$scratch/err" | wc -c | tr -d ' ')"
+  [ "$(wc -c <"$scratch/err")" -lt 2600 ] || complain "$1: a flood on standard error"
+}
+for variable in VVARCLOCK VVARCLOCK_ORDER VVARCLOCK_SOURCE VVARCLOCK_RAW VVARCLOCK_REPORT; do
+  run "$variable=$longest"
+  hostile_lines "$variable of 131000 letters" 1
+  run "$variable=$control"
+  hostile_lines "$variable of every control character" 1
+done
+run VVARCLOCK="$control" VVARCLOCK_ORDER="$control" VVARCLOCK_SOURCE="$control" VVARCLOCK_RAW="$control" VVARCLOCK_REPORT="/$control"
+hostile_lines 'every variable of control characters, the report a path' 5
+run VVARCLOCK_REPORT="$scratch/no/$longest"
+hostile_lines 'a report path of 131000 letters' 1
+run VVARCLOCK_REPORT="/$control/$control"
+hostile_lines 'a report path of control characters' 1
+if command -v python3 >/dev/null; then
+  python3 - "$probe" "$library" >"$scratch/out" 2>"$scratch/err" <<'END'
+import ctypes, sys
+words = [b"LD_PRELOAD=" + sys.argv[2].encode(), b"VVARCLOCK_ORDER=", b"VVARCLOCK_ORDER", b"=", b"", b"VVARCLOCK_SOURCE=syscall",
+         b"VVARCLOCK_SOURCE=vvar", b"VVARCLOCK=on", b"VVARCLOCK=off"]
+environment = (ctypes.c_char_p * (len(words) + 1))(*words, None)
+arguments = (ctypes.c_char_p * 3)(sys.argv[1].encode(), b"who", None)
+ctypes.CDLL(None).execve(sys.argv[1].encode(), arguments, environment)
+END
+  status=$?
+  expect 'words without a value and variables twice: status' 0 "$status"
+  expect 'a variable that stands there twice: the first counts' 'syscall ' "$(answers)"
+else
+  echo 'variables twice: python3 is not installed'
+fi
+
 finish
