@@ -1,0 +1,110 @@
+// Guards against: state of ours that a call changes, or that a stray write in the host could bend.
+//
+// After attach what the calls go by is read-only: everything that the loader relocated, and the
+// table of readers behind it. What stays writable is for the raw clock's line (kernels before 5.3)
+// and libelf's word; no call of any clock changes a byte of it where the page holds every clock.
+// And nothing of the library is writable and executable at once.
+#include <link.h>
+
+#include <cinttypes>
+#include <string>
+#include <vector>
+
+#include "test/support/clock_calls.h"
+
+namespace vvarclock::process {
+namespace {
+
+constexpr std::uintptr_t kPage = 4096;
+
+struct Range {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+};
+
+struct Library {
+  Range data;   // its writable segment, whole pages
+  Range relro;  // whole pages of it that the loader closes
+};
+
+int look_at(dl_phdr_info* info, std::size_t, void* out) {
+  if (base_name(info->dlpi_name) != expected_library()) {
+    return 0;
+  }
+  auto& library = *static_cast<Library*>(out);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+    const std::uintptr_t end = begin + segment.p_memsz;
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W) != 0) {
+      library.data = {begin / kPage * kPage, (end + kPage - 1) / kPage * kPage};
+    } else if (segment.p_type == PT_GNU_RELRO) {
+      library.relro = {begin / kPage * kPage, end / kPage * kPage};
+    }
+  }
+  return 1;
+}
+
+// The pages of a range that may be written, by /proc/self/maps.
+std::vector<std::uintptr_t> writable_pages(const Range& range) {
+  std::vector<std::uintptr_t> pages;
+  std::FILE* const maps = std::fopen("/proc/self/maps", "re");
+  if (maps == nullptr) {
+    skip("/proc/self/maps: %s", std::strerror(errno));
+  }
+  std::array<char, 4352> line{};
+  while (std::fgets(line.data(), static_cast<int>(line.size()), maps) != nullptr) {
+    Range mapped;
+    std::array<char, 8> rights{};
+    expect(std::sscanf(line.data(), "%" SCNxPTR "-%" SCNxPTR " %7s", &mapped.begin, &mapped.end,
+                       rights.data()) == 3,
+           "a line of /proc/self/maps is not understood: %s", line.data());
+    for (std::uintptr_t page = mapped.begin; page < mapped.end && rights[1] == 'w'; page += kPage) {
+      if (page >= range.begin && page < range.end) {
+        expect(rights[2] != 'x', "the library is writable and executable at %" PRIxPTR, page);
+        pages.push_back(page);
+      }
+    }
+  }
+  std::fclose(maps);
+  return pages;
+}
+
+std::string content(const std::vector<std::uintptr_t>& pages) {
+  std::string bytes;
+  for (const std::uintptr_t page : pages) {
+    bytes.append(reinterpret_cast<const char*>(page), kPage);
+  }
+  return bytes;
+}
+
+void read_every_clock() {
+  for (int round = 0; round < 10'000; ++round) {
+    for (const Call& call : kCalls) {
+      call.own();
+    }
+    timespec resolution{};
+    expect(clock_getres(CLOCK_MONOTONIC, &resolution) == 0, "clock_getres: errno %d", errno);
+  }
+}
+
+}  // namespace
+}  // namespace vvarclock::process
+
+int main() {
+  using namespace vvarclock::process;
+  begin();
+  Library library;
+  expect(dl_iterate_phdr(look_at, &library) == 1 && library.data.end != 0,
+         "the library's segments are not found");
+  const std::vector<std::uintptr_t> writable = writable_pages(library.data);
+  const std::string before = content(writable);
+  read_every_clock();
+  expect(content(writable) == before, "the library wrote to its own data while clocks were read");
+  expect(writable_pages(library.relro).empty(), "what was relocated is still writable");
+  const std::size_t closed = (library.data.end - library.data.begin) / kPage - writable.size();
+  const std::size_t relro = (library.relro.end - library.relro.begin) / kPage;
+  expect(relro > 0 && closed > relro, "the table of readers is not read-only after attach");
+  note("%zu pages closed, %zu writable and not written", closed, writable.size());
+  return 0;
+}
