@@ -93,9 +93,14 @@ class CompareTest(unittest.TestCase):
         names = [kind.name for kind in programs.ALL]
         self.assertEqual(len(names), len(set(names)))
         tests = next(kind for kind in programs.ALL if kind.name == 'Python tests')(None, True)
-        right = 'test_time passed in 2.1 sec\nAll 1 test OK.\nTotal duration: 2.2 sec\nTests result: SUCCESS\n'
-        self.assertEqual(tests.masked(right), tests.masked(right.replace('2.', '33.')))
-        self.assertNotEqual(tests.masked(right), tests.masked(right.replace('SUCCESS', 'FAILURE')))
+        right = '0:00:02 [1/1] test_time\n\n== Tests result: SUCCESS ==\n\nAll 1 test OK.\n\nTotal duration: 2.2 sec\n'
+        again = '== Tests result: FAILURE ==\n\n1 test failed:\n    test_time\n' + right.replace(
+            'SUCCESS', 'FAILURE then SUCCESS').replace('OK.\n', 'OK.\n\n1 re-run test:\n    test_time\n')
+        self.assertEqual(tests.masked(right), tests.masked(right.replace('2.2', '33.3')))
+        self.assertEqual(tests.masked(right), tests.masked(again))
+        for wrong in ('1 test failed:\n    test_time', '1 test skipped:\n    test_time', 'All 2 tests OK.'):
+            self.assertNotEqual(tests.masked(right), tests.masked(right.replace('All 1 test OK.', wrong)))
+        self.assertNotEqual(tests.masked(right), tests.masked(''))
         self.assertEqual(tests.figures(right), {'all tests': 2.2})
         self.assertEqual(tests.figures('Total duration: 1 min 3 sec'), {'all tests': 63})
 

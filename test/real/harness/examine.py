@@ -1,6 +1,7 @@
 """One program from start to row: runs it in every way, compares, counts its clock calls, and says what is wrong."""
 
 import dataclasses
+import re
 import shutil
 import statistics
 import subprocess
@@ -46,6 +47,9 @@ def compare(row, program, runs):
     if plain[0][0] != 0 and not program.may_fail:
         raise Unavailable(f'it fails here without the library too, status {plain[0][0]}: '
                           f'{(runs["without"][0].text.strip().splitlines() or [""])[-1][:120]}')
+    if plain[0][0] != 0:
+        row.remarks.append(f'status {plain[0][0]} without the library too: '
+                           f'{", ".join(sorted(set(re.findall(r"^(?:FAIL|ERROR): (.*)", runs["without"][0].text, re.MULTILINE))))}')
     if len(set(plain)) > 1:
         row.remarks.append(f'its output differs from run to run without the library too: '
                            f'{first_difference(plain[0][1], next(text for _, text in plain if text != plain[0][1]))}'
@@ -111,15 +115,15 @@ def trace(row, program, place):
         row.problems.append(f'{row.caught} of its clock calls reach the library, which is said not to serve it')
 
 
-def examine(kind, place, quick, say):
-    """The row of one program."""
+def examine(kind, place, quick, say, rounds=0):
+    """The row of one program. `rounds`: other than its own number of runs each."""
     program = kind(place, quick)
     row = Row(program.name, program.served, unit=program.unit, higher_is_better=program.higher_is_better, varies=program.varies)
     try:
         packages.get(place.source, program.needs, install=not quick)
         program.prepare()
         runs = {way.name: [] for way in WAYS}
-        row.runs = 1 if quick else program.rounds
+        row.runs = rounds or (1 if quick else program.rounds)
         for number in range(row.runs):
             say(f'{program.name}: round {number + 1} of {row.runs}')
             for way in WAYS:
