@@ -121,7 +121,7 @@ class TraceTest(unittest.TestCase):
         examine.why_untraced = lambda: ''
         try:
             with tempfile.TemporaryDirectory() as folder:
-                here = types.SimpleNamespace(scratch=pathlib.Path(folder), report=REPORT)
+                here = types.SimpleNamespace(scratch=pathlib.Path(folder), report=pathlib.Path(REPORT))
                 examine.trace(row, type('Case', (Played,), attributes)(here, True), here)
         finally:
             examine.why_untraced = found

@@ -98,6 +98,8 @@ def trace(row, program, place):
     counts = {}
     for name, off in (('on', False), ('off', True)):
         log = place.scratch / 'strace.log'
+        # The library adds to its own user's report only, and rows run as different users.
+        place.report.unlink(missing_ok=True)
         done = program.play(Way(f'traced, {name}', 'ordered', off, log), short=True)
         if done.status != 0 and not program.may_fail:
             row.problems.append(f'traced, {name}: status {done.status}: {(done.text.strip().splitlines() or [""])[-1][:120]}')
