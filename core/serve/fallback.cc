@@ -5,6 +5,10 @@
 
 #include "arch/x86/raw_syscall.h"
 
+// Weak, because a program under glibc hands LD_PRELOAD on to children that are linked to musl: they
+// would not start for want of it.
+extern "C" [[gnu::weak]] const char* gnu_get_libc_version() noexcept;
+
 namespace vvarclock::serve::fallback {
 namespace {
 
@@ -20,8 +24,11 @@ Result libc_result(long result) noexcept {
 }
 
 // Is the running glibc at least 2.minor? Its version text is "2.36"; asked anew each time, on a
-// rare path only.
+// rare path only. Other C libraries know TIME_UTC alone.
 bool glibc_has_minor(int minor) noexcept {
+  if (&gnu_get_libc_version == nullptr) {
+    return false;
+  }
   const char* const version = gnu_get_libc_version();
   if (version[0] != '2' || version[1] != '.') {
     return true;
