@@ -48,6 +48,7 @@ Started start_once(const std::string& program, const char* on_or_off) {
   std::vector<std::string> kept =
       environment_with({"VVARCLOCK_REPORT=json", std::string("VVARCLOCK=") + on_or_off});
   std::vector<char*> environment;
+  environment.reserve(kept.size() + 1);
   for (std::string& variable : kept) {
     environment.push_back(variable.data());
   }
