@@ -7,7 +7,7 @@
 
 // Weak, because a program under glibc hands LD_PRELOAD on to children that are linked to musl: they
 // would not start for want of it.
-extern "C" [[gnu::weak]] const char* gnu_get_libc_version() noexcept;
+#pragma weak gnu_get_libc_version
 
 namespace vvarclock::serve::fallback {
 namespace {
