@@ -40,8 +40,8 @@ template <const BlockLayout& B, arch::Counter C, arch::ClockMode M>
                                                           time) == Attempt::kDone;
 }
 
-// The rest of clock_gettime: a writer at work, time namespaces, large deltas, and every id and mode
-// that is the kernel's.
+// The rest of clock_gettime: a writer at work, time namespaces, large deltas, every other mode than
+// the reader's own, and those that are the kernel's.
 template <const BlockLayout& B, arch::Counter C>
 [[gnu::noinline, gnu::cold]] int rest_of_clock_gettime(clockid_t id, timespec* out) noexcept {
   SecNsec time{};
