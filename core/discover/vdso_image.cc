@@ -15,6 +15,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/discover/vdso_image_memory.h"
 #include "core/discover/vdso_image_symbols.h"
 
 namespace vvarclock::discover {
@@ -281,16 +282,18 @@ ImageError parse_vdso_image(Bytes bytes, VdsoImage& image) noexcept {
   if (const ImageError error = read_header(bytes, header); error != ImageError::kNone) {
     return error;
   }
-  const ElfHandle elf(bytes);
-  if (elf.get() == nullptr || elf_kind(elf.get()) != ELF_K_ELF) {
-    return ImageError::kLibelf;
-  }
-  Parser parser(bytes, header, elf.get());
-  const ImageError error = parser.run();
-  if (error == ImageError::kNone) {
-    image = parser.found();
-  }
-  return error;
+  return with_libelf_memory(header.e_shnum, [&]() noexcept {
+    const ElfHandle elf(bytes);
+    if (elf.get() == nullptr || elf_kind(elf.get()) != ELF_K_ELF) {
+      return ImageError::kLibelf;
+    }
+    Parser parser(bytes, header, elf.get());
+    const ImageError error = parser.run();
+    if (error == ImageError::kNone) {
+      image = parser.found();
+    }
+    return error;
+  });
 }
 
 }  // namespace vvarclock::discover

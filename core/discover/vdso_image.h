@@ -4,7 +4,8 @@
 // auxiliary vector, of the vvar page or of clocks beyond the names of the functions that it looks
 // up, so that any image can be fed to it. Hash tables, symbol versions and section headers are all
 // optional; every offset is checked against the image; a strange image is refused or yields absent
-// symbols, never a fault. Allocates (libelf does); not for the call path. errno may change.
+// symbols, never a fault. Allocates (libelf does; in the preload library from the stack), so it is
+// not for the call path. errno may change.
 #pragma once
 
 #include <array>

@@ -6,6 +6,9 @@
 // ask libelf for its last error: none is kept. These definitions must be seen before the archive's:
 // the build asks for the first of them by name.
 //
+// Second, its version check, which is a variable that every process would write once: the only one
+// of the library, for which the loader would clear, and so copy, a page. There is one version.
+//
 // Then, names that libelf's code for files refers to and that came late to glibc. Nothing here
 // opens files, so they are not called; they do the right thing all the same.
 #include <errno.h>
@@ -16,11 +19,19 @@
 
 extern "C" {
 
-// NOLINTBEGIN(bugprone-reserved-identifier): the names are libelf's and glibc's
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): libelf's and glibc's
 
 void __libelf_seterrno(int /*error*/) {}
 int elf_errno(void) { return 0; }
 const char* elf_errmsg(int /*error*/) { return "unknown"; }
+
+extern const unsigned __libelf_version;  // const, and yet seen from outside
+const unsigned __libelf_version = EV_CURRENT;
+extern const int __libelf_version_initialized;  // in old releases
+const int __libelf_version_initialized = 1;
+unsigned elf_version(unsigned version) {
+  return version == EV_NONE || version == EV_CURRENT ? EV_CURRENT : EV_NONE;
+}
 
 // The names of functions below are given by hand: headers may redirect them (large files, new C).
 
@@ -48,6 +59,6 @@ long glue_new_strtol(const char* text, char** end, int base) noexcept {
   return glue_old_strtol(text, end, base);
 }
 
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 }  // extern "C"

@@ -46,6 +46,8 @@ struct alignas(4096) Dispatch {
   // where a time namespace or a writer needs a closer look, and the seconds of CLOCK_REALTIME.
   const std::byte* realtime_sec = nullptr;
   std::atomic<const std::byte*> seq{kNoSeq.data()};
+  // Of no meaning here: a word for who needs one until attach and would write one page more for it.
+  void* until_attach = nullptr;
 };
 
 extern constinit Dispatch dispatch;

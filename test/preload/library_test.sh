@@ -23,6 +23,9 @@ expect 'relocations of indirect functions' '' "$(LC_ALL=C readelf --relocs --wid
 needed=$(LC_ALL=C readelf --dynamic --wide "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 if [ "$libelf" = static ]; then
   expect 'needed libraries' 'libc.so.6' "$needed"
+  # libelf's are answered from the stack: core/discover/vdso_image_memory.h.
+  expect 'heap' '' "$(LC_ALL=C readelf --dyn-syms --wide "$library" |
+    grep -oE ' (malloc|calloc|realloc|reallocarray|free|aligned_alloc|memalign|posix_memalign|strdup|strndup|asprintf)@.*')"
 else
   echo 'needed libraries beyond libc are wanted here: libelf is shared'
   expect 'libc among the needed' 'libc.so.6' "$(printf '%s\n' "$needed" | grep -x 'libc\.so\.6')"
