@@ -1,4 +1,4 @@
-// What follows each x86-64 opcode: the tables of instruction.h.
+// What follows each x86 opcode: the tables of instruction.h.
 //
 // Source: Intel SDM volume 2, appendix A (opcode maps). Pure.
 #pragma once
@@ -31,11 +31,7 @@ struct FormRange {
 };
 
 template <std::size_t N>
-constexpr FormTable make_forms(unsigned otherwise, const FormRange (&ranges)[N]) {
-  FormTable table{};
-  for (std::uint8_t& form : table) {
-    form = static_cast<std::uint8_t>(otherwise);
-  }
+constexpr FormTable override_forms(FormTable table, const FormRange (&ranges)[N]) {
   for (const FormRange& range : ranges) {
     for (unsigned i = range.first; i <= range.last; ++i) {
       table[i] = static_cast<std::uint8_t>(range.form);
@@ -44,7 +40,16 @@ constexpr FormTable make_forms(unsigned otherwise, const FormRange (&ranges)[N])
   return table;
 }
 
-// Prefixes never get to the tables. A later line overrides an earlier one.
+template <std::size_t N>
+constexpr FormTable make_forms(unsigned otherwise, const FormRange (&ranges)[N]) {
+  FormTable table{};
+  for (std::uint8_t& form : table) {
+    form = static_cast<std::uint8_t>(otherwise);
+  }
+  return override_forms(table, ranges);
+}
+
+// Of 64-bit code. Prefixes never get to the tables. A later line overrides an earlier one.
 inline constexpr FormTable kOneByteForms = make_forms(
     kNone, {{0x00, 0x3f, kModRm},  // add, or, adc, sbb, and, sub, xor, cmp
             {0x04, 0x04, kImm8},
@@ -106,6 +111,26 @@ inline constexpr FormTable kOneByteForms = make_forms(
             {0xeb, 0xeb, kImm8},
             {0xf6, 0xf7, kModRm | kTest},
             {0xfe, 0xff, kModRm}});
+
+// What 32-bit code has otherwise. Far calls and jumps (9A, EA) are left out. 62, C4 and C5 with a
+// register for their operand are EVEX and VEX: instruction.h refuses those.
+inline constexpr FormTable kOneByteForms32 =
+    override_forms(kOneByteForms, {{0x06, 0x07, kNone},  // push and pop of segment registers
+                                   {0x0e, 0x0e, kNone},
+                                   {0x16, 0x17, kNone},
+                                   {0x1e, 0x1f, kNone},
+                                   {0x27, 0x27, kNone},  // daa, das, aaa, aas
+                                   {0x2f, 0x2f, kNone},
+                                   {0x37, 0x37, kNone},
+                                   {0x3f, 0x3f, kNone},
+                                   {0x40, 0x4f, kNone},   // inc, dec
+                                   {0x60, 0x61, kNone},   // pusha, popa
+                                   {0x62, 0x62, kModRm},  // bound
+                                   {0x82, 0x82, kModRm | kImm8},
+                                   {0xa0, 0xa3, kBranch32},  // an address, whatever the prefixes
+                                   {0xc4, 0xc5, kModRm},     // les, lds
+                                   {0xce, 0xce, kNone},      // into
+                                   {0xd4, 0xd5, kImm8}});    // aam, aad
 
 inline constexpr FormTable kTwoByteForms = make_forms(
     kModRm,

@@ -20,6 +20,12 @@ class Code {
   // call / jmp rel32 to another function of the image, by name.
   Code& call(std::string function);
   Code& jump(std::string function);
+  // 32-bit code: call a thunk (a place of the image, or a function), which gives the address behind
+  // the call in `reg`; then add what is missing to `base`, an offset from the start of the image.
+  Code& base(std::uint8_t reg, std::int64_t thunk, std::int64_t base);
+  Code& base(std::uint8_t reg, std::string thunk, std::int64_t base);
+  // The same by a call to what follows it, and a pop.
+  Code& popped_base(std::uint8_t reg, std::int64_t base);
   // `opcode`, then a 32-bit constant.
   Code& imm32(std::initializer_list<std::uint8_t> opcode, std::uint32_t value);
   Code& ret() { return bytes({0xc3}); }
@@ -34,6 +40,7 @@ class Code {
   [[nodiscard]] const std::vector<Fix>& fixes() const { return fixes_; }
 
  private:
+  Code& add_distance(std::uint8_t reg, std::size_t from, std::int64_t base);
   Code& relative(std::uint8_t opcode, std::string function);
   std::vector<std::uint8_t> raw_;
   std::vector<Fix> fixes_;
