@@ -72,9 +72,9 @@ class ShortList {
 
 // What one clock function and its helpers refer to.
 struct Findings {
-  ShortList<64> pages;     // targets before the image, in the window
+  ShortList<96> pages;     // targets before the image, in the window; 32-bit code has most
   ShortList<32> leas;      // those of them whose address is taken
-  ShortList<64> behind;    // targets right after the image
+  ShortList<96> behind;    // targets right after the image
   ShortList<64> fixed;     // fixed addresses of the kernel
   ShortList<4> strides;    // constants that may be a stride
   std::int64_t limit = 0;  // highest clock id
@@ -112,16 +112,17 @@ class Scan {
       collect(ref, findings);
     };
     arch::visit_code_refs(image_.bytes, function.offset, function.offset + function.size,
-                          CodeExtent::kWholeStretch, note);
+                          CodeExtent::kWholeStretch, note, image_.width);
     for (const std::int64_t helper : helpers) {
       if (helper < static_cast<std::int64_t>(text_begin_) ||
           helper >= static_cast<std::int64_t>(text_end_)) {
         continue;
       }
       const auto begin = static_cast<std::size_t>(helper);
-      arch::visit_code_refs(image_.bytes, begin, std::min(text_end_, begin + kLongestHelper),
-                            CodeExtent::kUntilReturn,
-                            [&](const CodeRef& ref) { collect(ref, findings); });
+      arch::visit_code_refs(
+          image_.bytes, begin, std::min(text_end_, begin + kLongestHelper),
+          CodeExtent::kUntilReturn, [&](const CodeRef& ref) { collect(ref, findings); },
+          image_.width);
     }
     return findings;
   }
@@ -198,6 +199,18 @@ bool reads_hpet(const ShortList<N>& values) noexcept {
                      [&](std::int64_t value) { return is_in_hpet_page(values, value); });
 }
 
+// The furthest reference of the data's page, from the data.
+template <std::size_t N>
+std::int64_t tail(const ShortList<N>& values, std::int64_t data) noexcept {
+  std::int64_t furthest = 0;
+  for (const std::int64_t value : values) {
+    if (data != 0 && page_of(value) == page_of(data)) {
+      furthest = std::max(furthest, value - data);
+    }
+  }
+  return furthest;
+}
+
 template <std::size_t N>
 std::uint32_t pages_read(const ShortList<N>& values) noexcept {
   std::uint32_t pages = 0;
@@ -231,6 +244,7 @@ CodeHints scan_code(const VdsoImage& image) noexcept {
   const std::int64_t stride_seen = stride(all, lowest_data(all.pages));
   all.merge(scan.run(image.clock_getres));
   CodeHints hints;
+  hints.width = image.width;
   hints.highest_id = static_cast<std::uint8_t>(all.limit);  // the others take no clock id
   all.merge(scan.run(image.gettimeofday));
   all.merge(scan.run(image.time));
@@ -238,6 +252,9 @@ CodeHints scan_code(const VdsoImage& image) noexcept {
     hints.anchor = anchor;
     hints.data = static_cast<std::int32_t>(lowest_data(values));
     hints.hpet = reads_hpet(values);
+    if (image.width == arch::CodeWidth::k32) {  // 64-bit code may read two fields as one
+      hints.tail = static_cast<std::uint16_t>(tail(values, hints.data));
+    }
   };
   if (!all.pages.empty()) {
     take(vvar::Anchor::kImage, all.pages);
@@ -250,32 +267,6 @@ CodeHints scan_code(const VdsoImage& image) noexcept {
     take(vvar::Anchor::kAbsolute, all.fixed);
   }
   return hints;
-}
-
-bool names_page(const CodeHints& hints, std::int32_t offset) noexcept {
-  return offset < 0 && offset >= -kWindow &&
-         (hints.pages & (1U << static_cast<unsigned>(-page_of(offset) / kPage))) != 0;
-}
-
-HintVerdict judge(const CodeHints& hints, const vvar::Layout& layout) noexcept {
-  const vvar::BlockLayout& block = vvar::block_layout(layout.block);
-  if (hints.data != 0 && (hints.anchor != layout.anchor || hints.data != layout.data)) {
-    return HintVerdict::kOtherData;
-  }
-  if (hints.stride != 0 && hints.stride != block.stride) {
-    return HintVerdict::kOtherStride;
-  }
-  if (hints.highest_id != 0 && hints.highest_id != layout.highest_id) {
-    return HintVerdict::kOtherIds;
-  }
-  // Every 64-bit vDSO until 4.6 can read an HPET: code in which none is seen is another's.
-  if (hints.hpet != layout.hpet && (hints.hpet || hints.data != 0)) {
-    return HintVerdict::kOtherDevice;
-  }
-  const bool all_seen = hints.data != 0 && (hints.stride != 0 || block.stride == 0) &&
-                        (hints.highest_id != 0 || layout.highest_id == 0) &&
-                        hints.hpet == layout.hpet;
-  return all_seen ? HintVerdict::kConfirms : HintVerdict::kSilent;
 }
 
 }  // namespace vvarclock::discover

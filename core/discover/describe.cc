@@ -32,6 +32,7 @@ constexpr TestText kTestTexts[] = {
     {ProbeTest::kCodeData, "the vDSO's code reads another data page"},
     {ProbeTest::kCodeStride, "the vDSO's code has another distance between the clock blocks"},
     {ProbeTest::kCodeIds, "the vDSO's code knows other clock ids"},
+    {ProbeTest::kCodeFields, "the vDSO's code reads fields behind this layout's clock block"},
     {ProbeTest::kCodeDevice, "the vDSO's code reads an HPET, which this generation does not"},
     {ProbeTest::kCodeSilent,
      "the bytes say too little, and the vDSO's code does not confirm the layout"},

@@ -8,11 +8,12 @@ namespace {
 constexpr std::size_t kPageSize = 4096;
 
 // The image as far as it claims to go and can be read; empty when not even its first page can be.
-std::span<const std::byte> mapped_image(const Kernel& kernel, const std::byte* vdso) noexcept {
+std::span<const std::byte> mapped_image(const Kernel& kernel, const std::byte* vdso,
+                                        arch::CodeWidth width) noexcept {
   if (!kernel.readable(vdso)) {
     return {};
   }
-  const std::size_t claimed = claimed_image_size({vdso, kPageSize});
+  const std::size_t claimed = claimed_image_size({vdso, kPageSize}, width);
   std::size_t mapped = kPageSize;
   while (mapped < claimed && kernel.readable(vdso + mapped)) {
     mapped += kPageSize;
@@ -24,11 +25,11 @@ constexpr std::size_t whole_pages(std::size_t bytes) noexcept {
   return (bytes + kPageSize - 1) / kPageSize * kPageSize;
 }
 
-// Tries the layouts that `wanted` selects; true when one is believed.
+// Tries the layouts of the image's width that `wanted` selects; true when one is believed.
 template <class Wanted>
 bool try_layouts(Discovery& found, const Probe& probe, Wanted wanted) noexcept {
   for (const vvar::Layout& layout : vvar::kLayouts) {
-    if (!wanted(layout)) {
+    if (!layout.is_for(found.image.width) || !wanted(layout)) {
       continue;
     }
     const Refusal refusal = probe_layout(probe, layout, found.binding);
@@ -47,21 +48,22 @@ const std::byte* vdso_address() noexcept {
   return reinterpret_cast<const std::byte*>(::getauxval(AT_SYSINFO_EHDR));
 }
 
-Discovery discover(const Kernel& kernel, const std::byte* vdso, Effort effort) noexcept {
+Discovery discover(const Kernel& kernel, const std::byte* vdso, Effort effort,
+                   arch::CodeWidth width) noexcept {
   Discovery found;
   if (vdso == nullptr) {
     return found;
   }
   const auto counter = [&] { return kernel.counter == nullptr ? 0 : kernel.counter(); };
   found.step_ends.begin = counter();
-  const std::span<const std::byte> bytes = mapped_image(kernel, vdso);
+  const std::span<const std::byte> bytes = mapped_image(kernel, vdso, width);
   if (bytes.empty()) {
     found.outcome = bytes.data() == nullptr ? Outcome::kUnreadable : Outcome::kBadImage;
     found.image_error = ImageError::kNotElf;
     return found;
   }
   found.step_ends.image = counter();
-  found.image_error = parse_vdso_image(bytes, found.image);
+  found.image_error = parse_vdso_image(bytes, found.image, width);
   found.step_ends.parsed = counter();
   if (found.image_error != ImageError::kNone) {
     found.outcome = Outcome::kBadImage;

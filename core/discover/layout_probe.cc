@@ -23,6 +23,8 @@ ProbeTest from_hints(HintVerdict verdict) noexcept {
       return ProbeTest::kCodeStride;
     case HintVerdict::kOtherIds:
       return ProbeTest::kCodeIds;
+    case HintVerdict::kOtherFields:
+      return ProbeTest::kCodeFields;
     case HintVerdict::kOtherDevice:
       return ProbeTest::kCodeDevice;
     case HintVerdict::kConfirms:

@@ -22,6 +22,7 @@ enum class ProbeTest : std::uint8_t {
   kCodeData,          // the vDSO's code reads another data page
   kCodeStride,        // ... another distance between the clock blocks
   kCodeIds,           // ... other clock ids
+  kCodeFields,        // ... fields behind the clock block
   kCodeDevice,        // ... an HPET, which this generation does not read
   kCodeSilent,        // the code does not confirm, and without it too little is known: a page
                       // before 5.3, or fine clocks that cannot be read now

@@ -21,7 +21,11 @@ vvar::SecNsec copy_base(const std::byte* block, const vvar::BlockLayout& layout,
   if (layout.sec(id) == 0) {
     return {0, 0};
   }
-  return {load<std::uint64_t>(block, layout.sec(id)), load<std::uint64_t>(block, layout.nsec(id))};
+  const bool narrow_nsec = layout.narrow && vvar::is_in(id, vvar::kCoarseIds);
+  return {layout.narrow ? load<std::uint32_t>(block, layout.sec(id))
+                        : load<std::uint64_t>(block, layout.sec(id)),
+          narrow_nsec ? load<std::uint32_t>(block, layout.nsec(id))
+                      : load<std::uint64_t>(block, layout.nsec(id))};
 }
 
 BlockCopy copy_block(const std::byte* block, const vvar::BlockLayout& layout) noexcept {

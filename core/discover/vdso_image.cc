@@ -21,22 +21,16 @@
 namespace vvarclock::discover {
 namespace {
 
-// The header of an image for this machine, with all its program headers inside `bytes`.
-ImageError read_header(Bytes bytes, Elf64_Ehdr& header) noexcept {
-  if (!read_at(bytes, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-      header.e_ident[EI_VERSION] != EV_CURRENT || header.e_version != EV_CURRENT ||
-      header.e_ehsize != sizeof header) {
-    return ImageError::kNotElf;
+ImageError error_of(HeaderError error) noexcept {
+  switch (error) {
+    case HeaderError::kNone:
+      return ImageError::kNone;
+    case HeaderError::kNotElf:
+      return ImageError::kNotElf;
+    case HeaderError::kWrongMachine:
+      break;
   }
-  if (header.e_machine != EM_X86_64) {
-    return ImageError::kWrongMachine;
-  }
-  // 65535 segments would mean that section 0 knows the number: more than any image has room for.
-  const bool segments = header.e_phentsize == sizeof(Elf64_Phdr) && header.e_phnum != 0 &&
-                        inside(header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr),
-                               std::min(bytes.size(), kMaxImageSize));
-  return segments ? ImageError::kNone : ImageError::kNotElf;
+  return ImageError::kWrongMachine;
 }
 
 class ElfHandle {
@@ -71,8 +65,10 @@ constexpr std::array<KnownFunction, 4> kFunctions{{{"clock_gettime", &VdsoImage:
 
 class Parser {
  public:
-  Parser(Bytes bytes, const Elf64_Ehdr& header, Elf* elf) noexcept : header_(header), elf_(elf) {
+  Parser(Bytes bytes, const ImageHeader& header, Elf* elf) noexcept : header_(header), elf_(elf) {
     found_.bytes = bytes;
+    found_.width = header.width;
+    tables_.symbol_size = symbol_size(header.width);
   }
 
   ImageError run() noexcept {
@@ -97,9 +93,9 @@ class Parser {
 
   bool read_segments() noexcept {
     bool base_known = false;
-    for (int i = 0; i < header_.e_phnum; ++i) {
+    for (std::uint32_t i = 0; i < header_.segment_count; ++i) {
       GElf_Phdr segment;
-      if (gelf_getphdr(elf_, i, &segment) == nullptr) {
+      if (gelf_getphdr(elf_, static_cast<int>(i), &segment) == nullptr) {
         return false;
       }
       if (segment.p_type == PT_LOAD) {
@@ -171,12 +167,12 @@ class Parser {
       }
     }
     return tables_.symbols < size() && tables_.strings < size() &&
-           tables_.symbol_size == sizeof(Elf64_Sym);
+           tables_.symbol_size == symbol_size(header_.width);
   }
 
   bool read_symbols() noexcept {
     const std::uint64_t count = symbol_count(found_.bytes, header_, tables_);
-    Elf_Data* data = chunk(tables_.symbols, count * sizeof(Elf64_Sym), ELF_T_SYM);
+    Elf_Data* data = chunk(tables_.symbols, count * tables_.symbol_size, ELF_T_SYM);
     if (data == nullptr) {
       return false;
     }
@@ -225,7 +221,7 @@ class Parser {
     }
   }
 
-  const Elf64_Ehdr& header_;
+  const ImageHeader& header_;
   Elf* elf_;
   GElf_Phdr dynamic_{};
   SymbolTables tables_;
@@ -239,7 +235,7 @@ const char* describe(ImageError error) noexcept {
     case ImageError::kNone:
       return "no error";
     case ImageError::kNotElf:
-      return "not a 64-bit ELF image, or without program headers";
+      return "not an ELF image for this kind of program, or without program headers";
     case ImageError::kWrongMachine:
       return "an ELF image for another machine";
     case ImageError::kNoText:
@@ -254,9 +250,9 @@ const char* describe(ImageError error) noexcept {
   return "?";
 }
 
-std::size_t claimed_image_size(Bytes head) noexcept {
-  Elf64_Ehdr header;
-  if (read_header(head, header) != ImageError::kNone) {
+std::size_t claimed_image_size(Bytes head, arch::CodeWidth width) noexcept {
+  ImageHeader header;
+  if (read_header(head, width, kMaxImageSize, header) != HeaderError::kNone) {
     return 0;
   }
   std::uint64_t claimed = 0;
@@ -265,24 +261,24 @@ std::size_t claimed_image_size(Bytes head) noexcept {
       claimed = std::max(claimed, offset + length);
     }
   };
-  for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment{};
-    read_at(head, header.e_phoff + i * sizeof segment, segment);
-    if (segment.p_type == PT_LOAD) {
-      claim(segment.p_offset, segment.p_filesz);
+  for (std::uint32_t i = 0; i < header.segment_count; ++i) {
+    const Segment segment = read_segment(head, header, i);
+    if (segment.type == PT_LOAD) {
+      claim(segment.offset, segment.size);
     }
   }
-  claim(header.e_shoff, section_table_size(header));
+  claim(header.sections, header.sections_size);
   return claimed;
 }
 
-ImageError parse_vdso_image(Bytes bytes, VdsoImage& image) noexcept {
+ImageError parse_vdso_image(Bytes bytes, VdsoImage& image, arch::CodeWidth width) noexcept {
   bytes = bytes.first(std::min(bytes.size(), kMaxImageSize));
-  Elf64_Ehdr header;
-  if (const ImageError error = read_header(bytes, header); error != ImageError::kNone) {
-    return error;
+  ImageHeader header;
+  if (const HeaderError error = read_header(bytes, width, kMaxImageSize, header);
+      error != HeaderError::kNone) {
+    return error_of(error);
   }
-  return with_libelf_memory(header.e_shnum, [&]() noexcept {
+  return with_libelf_memory(header.section_count, [&]() noexcept {
     const ElfHandle elf(bytes);
     if (elf.get() == nullptr || elf_kind(elf.get()) != ELF_K_ELF) {
       return ImageError::kLibelf;

@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <span>
 
+#include "arch/x86/code_width.h"
+
 namespace vvarclock::discover {
 
 // A function of the image. size is 0 when the image does not have it.
@@ -22,8 +24,9 @@ struct Function {
 };
 
 struct VdsoImage {
-  std::span<const std::byte> bytes;  // the whole image as mapped, ELF header first
-  std::span<const std::byte> text;   // the executable segment, within bytes
+  arch::CodeWidth width = arch::kOwnWidth;  // of its code
+  std::span<const std::byte> bytes;         // the whole image as mapped, ELF header first
+  std::span<const std::byte> text;          // the executable segment, within bytes
   std::uint64_t link_base =
       0;  // address that the image was linked for: symbol value - link_base = offset
   Function clock_gettime;
@@ -38,7 +41,7 @@ struct VdsoImage {
 enum class ImageError : std::uint8_t {
   kNone,
   kNotElf,        // magic, class, data encoding or size of the header
-  kWrongMachine,  // not the machine that this library is for
+  kWrongMachine,  // not the machine that was asked for
   kNoText,        // no executable PT_LOAD inside the image
   kNoDynamic,     // no usable PT_DYNAMIC, symbol table or string table
   kNoClock,       // no clock_gettime among the symbols
@@ -49,13 +52,16 @@ const char* describe(ImageError error) noexcept;
 
 // How many bytes the image claims to have: the furthest end of its PT_LOAD file ranges and of its
 // section header table, judged from `head`, of which at least the ELF header and the program
-// headers must be present; 0: not an ELF image of this machine's class. At most kMaxImageSize.
+// headers must be present; 0: not an ELF image of this width. At most kMaxImageSize.
 // libelf must get all of it: with a smaller size it reports no sections, without an error. The
 // caller checks that this much is mapped.
 inline constexpr std::size_t kMaxImageSize = 64U * 1024U;
-std::size_t claimed_image_size(std::span<const std::byte> head) noexcept;
+std::size_t claimed_image_size(std::span<const std::byte> head,
+                               arch::CodeWidth width = arch::kOwnWidth) noexcept;
 
-// Parses. On an error `image` is left as it was.
-ImageError parse_vdso_image(std::span<const std::byte> bytes, VdsoImage& image) noexcept;
+// Parses an image of this width: a program never has a vDSO of another than its own. On an error
+// `image` is left as it was.
+ImageError parse_vdso_image(std::span<const std::byte> bytes, VdsoImage& image,
+                            arch::CodeWidth width = arch::kOwnWidth) noexcept;
 
 }  // namespace vvarclock::discover

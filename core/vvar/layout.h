@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "arch/x86/clock_mode.h"
+#include "arch/x86/code_width.h"
 #include "core/vvar/clock_id.h"
 
 namespace vvarclock::vvar {
@@ -22,8 +23,9 @@ namespace vvarclock::vvar {
 // Where the base of one clock is, in bytes from the start of its block. Both
 // zero: not in the block.
 struct Slot {
-  std::uint16_t sec = 0;   // u64
-  std::uint16_t nsec = 0;  // u64; shifted nanoseconds, or nanoseconds for a coarse clock
+  std::uint16_t sec = 0;   // u64; u32 in a narrow block
+  std::uint16_t nsec = 0;  // u64; shifted nanoseconds, or nanoseconds for a coarse clock: then u32
+                           // in a narrow block
 };
 using Slots = std::array<Slot, kBasetimeSlots>;
 
@@ -44,6 +46,7 @@ struct BlockLayout {
   std::uint32_t ids;         // the clocks that the blocks hold, one bit each
   arch::ClockModes modes{arch::kModesSince412};
   Slots slots{};
+  bool narrow = false;  // of a 32-bit kernel, whose long has 4 bytes
 
   [[nodiscard]] constexpr bool is_generic() const noexcept { return basetime != 0; }
   [[nodiscard]] constexpr bool has_raw_block() const noexcept { return stride != 0; }
@@ -71,6 +74,22 @@ constexpr Slots slots(Slot realtime, Slot monotonic, Slot realtime_coarse, Slot 
 
 inline constexpr std::uint32_t kOldIds = bit(kRealtime) | bit(kMonotonic) | kCoarseIds;
 
+// struct vsyscall_gtod_data of 3.10 - 3.14.
+constexpr BlockLayout block_a(Slot realtime_coarse, Slot monotonic_coarse) {
+  return {0,
+          8,
+          16,
+          0,
+          24,
+          32,
+          36,
+          0,
+          0,
+          kOldIds,
+          arch::kModesUntil46,
+          slots({40, 48}, {64, 56}, realtime_coarse, monotonic_coarse)};
+}
+
 // struct vsyscall_gtod_data with two-word seconds and shifted nanoseconds; the
 // same bytes with other mode numbers.
 constexpr BlockLayout block_b(arch::ClockModes modes) {
@@ -78,40 +97,28 @@ constexpr BlockLayout block_b(arch::ClockModes modes) {
           28, 0, 0, kOldIds, modes, slots({40, 32}, {48, 56}, {64, 72}, {80, 88})};
 }
 
+// The same struct where a long has 4 bytes.
+constexpr BlockLayout block_b32(arch::ClockModes modes) {
+  return {0,   4, 8, 0,       16,    24,
+          28,  0, 0, kOldIds, modes, slots({40, 32}, {44, 48}, {56, 60}, {64, 68}),
+          true};
+}
+
 }  // namespace detail
 
-enum class BlockKind : std::uint8_t { kA, kAvz, kBUntil46, kB, kC, kD, kDm, kV };
+enum class BlockKind : std::uint8_t { kA, kAvz, kBUntil46, kB, kC, kD, kDm, kV, kB32Until46, kB32 };
 
 // struct vsyscall_gtod_data, 3.10 - 3.14: arch/x86/include/asm/vgtod.h.
-inline constexpr BlockLayout kBlockA{0,
-                                     8,
-                                     16,
-                                     0,
-                                     24,
-                                     32,
-                                     36,
-                                     0,
-                                     0,
-                                     detail::kOldIds,
-                                     arch::kModesUntil46,
-                                     detail::slots({40, 48}, {64, 56}, {80, 88}, {96, 104})};
+inline constexpr BlockLayout kBlockA = detail::block_a({80, 88}, {96, 104});
 // The same with one field more before the time zone: OpenVZ's and
 // Virtuozzo's 3.10.
-inline constexpr BlockLayout kBlockAvz{0,
-                                       8,
-                                       16,
-                                       0,
-                                       24,
-                                       32,
-                                       36,
-                                       0,
-                                       0,
-                                       detail::kOldIds,
-                                       arch::kModesUntil46,
-                                       detail::slots({40, 48}, {64, 56}, {88, 96}, {104, 112})};
+inline constexpr BlockLayout kBlockAvz = detail::block_a({88, 96}, {104, 112});
 // 3.15 - 4.6, and 4.7 - 4.19: the same file; 64-bit kernels.
 inline constexpr BlockLayout kBlockBUntil46 = detail::block_b(arch::kModesUntil46);
 inline constexpr BlockLayout kBlockB = detail::block_b(arch::kModesSince412);
+// The same releases of 32-bit kernels.
+inline constexpr BlockLayout kBlockB32Until46 = detail::block_b32(arch::kModesUntil46);
+inline constexpr BlockLayout kBlockB32 = detail::block_b32(arch::kModesSince412);
 // basetime[] of {sec, nsec} by clock id, 4.20 - 5.2: the same file.
 inline constexpr BlockLayout kBlockC{
     0,
@@ -135,14 +142,27 @@ inline constexpr BlockLayout kBlockDm{0, 4, 8, 16, 24, 32, 36, 248, 40, kServedI
 // it.
 inline constexpr BlockLayout kBlockV{0, 4, 8, 16, 24, 32, 36, 232, 40, kServedIds};
 
-// Calls `visit` with the block layout of `kind` as a compile-time constant.
-template <class Visit>
-constexpr decltype(auto) with_block(BlockKind kind, Visit&& visit) {
-  switch (kind) {
-    case BlockKind::kA:
+namespace detail {
+
+template <bool Of64, bool Of32, class Visit>
+constexpr decltype(auto) choose_block(BlockKind kind, Visit&& visit) {
+  if constexpr (Of64) {
+    if (kind == BlockKind::kA) {
       return visit.template operator()<kBlockA>();
-    case BlockKind::kAvz:
+    }
+    if (kind == BlockKind::kAvz) {
       return visit.template operator()<kBlockAvz>();
+    }
+  }
+  if constexpr (Of32) {
+    if (kind == BlockKind::kB32Until46) {
+      return visit.template operator()<kBlockB32Until46>();
+    }
+    if (kind == BlockKind::kB32) {
+      return visit.template operator()<kBlockB32>();
+    }
+  }
+  switch (kind) {
     case BlockKind::kBUntil46:
       return visit.template operator()<kBlockBUntil46>();
     case BlockKind::kB:
@@ -153,10 +173,26 @@ constexpr decltype(auto) with_block(BlockKind kind, Visit&& visit) {
       return visit.template operator()<kBlockD>();
     case BlockKind::kDm:
       return visit.template operator()<kBlockDm>();
-    case BlockKind::kV:
+    default:
       break;
   }
   return visit.template operator()<kBlockV>();
+}
+
+}  // namespace detail
+
+// Calls `visit` with the block layout of `kind` as a compile-time constant.
+template <class Visit>
+constexpr decltype(auto) with_block(BlockKind kind, Visit&& visit) {
+  return detail::choose_block<true, true>(kind, visit);
+}
+
+// The same without code for the blocks that no program of this width can meet (those of 3.10 - 3.14
+// in 32-bit ones, those of 32-bit kernels in 64-bit ones).
+template <class Visit>
+constexpr decltype(auto) with_own_block(BlockKind kind, Visit&& visit) {
+  constexpr bool kIs64 = arch::kOwnWidth == arch::CodeWidth::k64;
+  return detail::choose_block<kIs64, !kIs64>(kind, visit);
 }
 
 constexpr const BlockLayout& block_layout(BlockKind kind) noexcept {
@@ -173,8 +209,12 @@ enum class Anchor : std::uint8_t {
   kAbsolute,  // address 0: the kernel's fixed mappings
 };
 
+// Whose vDSO has a layout. A 64-bit kernel gives one to each kind of program; a 32-bit kernel has
+// 32-bit programs only.
+enum class Programs : std::uint8_t { kAll, k64, k32 };
+
 struct Layout {
-  const char* name;  // kernel releases that have it (x86-64), for the report
+  const char* name;  // kernel releases that have it, for the report
   BlockKind block;
   Anchor anchor;
   std::int32_t data;          // block 0, bytes from the anchor
@@ -188,6 +228,12 @@ struct Layout {
                               // against; 0 = nothing to be seen
   bool hpet;                  // the code may read the HPET, a device in a page of its own, which
                               // we never touch
+  Programs programs = Programs::kAll;
+
+  [[nodiscard]] constexpr bool is_for(arch::CodeWidth width) const noexcept {
+    return programs == Programs::kAll ||
+           (programs == Programs::k32) == (width == arch::CodeWidth::k32);
+  }
 };
 
 // Newest first. Sources: include/vdso/datapage.h,
@@ -195,7 +241,11 @@ struct Layout {
 // vdso-layout.lds.S and arch/x86/vdso/ of the releases named. Before 4.5 each
 // CPU has a pvclock record of its own, outside the reach of the image: those
 // are left to the kernel.
-inline constexpr std::array<Layout, 15> kLayouts{{
+//
+// The rows of 32-bit programs alone come last: what 32-bit kernels have where
+// a 64-bit one has wider words, and the pages of 3.15, which 32-bit code
+// reaches near its image. (Until 3.14 that code tells no time.)
+inline constexpr std::array<Layout, 22> kLayouts{{
     {"6.17-7.3", BlockKind::kV, Anchor::kImage, -0x6000, -0x5000, -0x2000, -0x1000, 2320, 2328,
      2336, 23, false},
     {"6.15-6.16", BlockKind::kV, Anchor::kImage, -0x6000, -0x5000, -0x2000, -0x1000, 464, 472, 480,
@@ -221,11 +271,25 @@ inline constexpr std::array<Layout, 15> kLayouts{{
     {"3.16", BlockKind::kBUntil46, Anchor::kImageEnd, 0x80, kNoPage, kNoPage, kNoPage, 96, 0, 104,
      0, true},
     {"3.15", BlockKind::kBUntil46, Anchor::kAbsolute, -0xa00f80, kNoPage, kNoPage, kNoPage, 96, 0,
-     104, 0, true},
+     104, 0, true, Programs::k64},
     {"3.10-3.14", BlockKind::kA, Anchor::kAbsolute, -0xa00f80, kNoPage, kNoPage, kNoPage, 72, 0,
-     112, 0, true},
+     112, 0, true, Programs::k64},
     {"3.10 (OpenVZ)", BlockKind::kAvz, Anchor::kAbsolute, -0xa00f80, kNoPage, kNoPage, kNoPage, 76,
-     0, 120, 0, true},
+     0, 120, 0, true, Programs::k64},
+    {"4.12-4.19 (32-bit kernel)", BlockKind::kB32, Anchor::kImage, -0x2f80, kNoPage, -0x2000,
+     -0x1000, 72, 0, 80, 0, false, Programs::k32},
+    {"4.7-4.11 (32-bit kernel)", BlockKind::kB32, Anchor::kImage, -0x1f80, kNoPage, -0x1000,
+     kNoPage, 72, 0, 80, 0, false, Programs::k32},
+    {"4.5-4.6 (32-bit kernel)", BlockKind::kB32Until46, Anchor::kImage, -0x2f80, kNoPage, -0x1000,
+     kNoPage, 72, 0, 80, 0, true, Programs::k32},
+    {"3.17-4.4 (32-bit kernel)", BlockKind::kB32Until46, Anchor::kImage, -0x1f80, kNoPage, kNoPage,
+     kNoPage, 72, 0, 80, 0, true, Programs::k32},
+    {"3.16 (32-bit kernel)", BlockKind::kB32Until46, Anchor::kImageEnd, 0x80, kNoPage, kNoPage,
+     kNoPage, 72, 0, 80, 0, true, Programs::k32},
+    {"3.15 (32-bit kernel)", BlockKind::kB32Until46, Anchor::kImage, -0xf80, kNoPage, kNoPage,
+     kNoPage, 72, 0, 80, 0, true, Programs::k32},
+    {"3.15 (32-bit program)", BlockKind::kBUntil46, Anchor::kImage, -0xf80, kNoPage, kNoPage,
+     kNoPage, 96, 0, 104, 0, true, Programs::k32},
 }};
 
 }  // namespace vvarclock::vvar

@@ -69,12 +69,15 @@ template <const BlockLayout& B>
 }
 
 // What the block holds of a clock: seconds, and nanoseconds, shifted but for coarse clocks. The
-// generic vDSO's addresses are made in two steps, of which the second is part of the load.
+// generic vDSO's addresses are made in two steps, of which the second is part of the load. Narrow
+// seconds are read as unsigned: those of REALTIME pass 2^31 in 2038.
 template <const BlockLayout& B>
 [[nodiscard, gnu::always_inline]] inline std::uint64_t load_sec(const std::byte* block,
                                                                 ClockId id) noexcept {
   if constexpr (B.is_generic()) {
     return load<std::uint64_t>(block + std::size_t{16} * id, B.basetime);
+  } else if constexpr (B.narrow) {
+    return load<std::uint32_t>(block, B.sec(id));
   } else {
     return load<std::uint64_t>(block, B.sec(id));
   }
@@ -85,6 +88,8 @@ template <const BlockLayout& B>
                                                                  ClockId id) noexcept {
   if constexpr (B.is_generic()) {
     return load<std::uint64_t>(block + std::size_t{16} * id, B.basetime + 8U);
+  } else if (B.narrow && is_in(id, kCoarseIds)) {
+    return load<std::uint32_t>(block, B.nsec(id));
   } else {
     return load<std::uint64_t>(block, B.nsec(id));
   }
@@ -229,7 +234,7 @@ template <const BlockLayout& B>
   if (data == nullptr) [[unlikely]] {
     return false;
   }
-  sec = load<std::uint64_t>(data, B.sec(kRealtime));
+  sec = load_sec<B>(data, kRealtime);
   return true;
 }
 

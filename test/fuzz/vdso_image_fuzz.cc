@@ -14,6 +14,7 @@
 
 namespace {
 
+using vvarclock::arch::CodeWidth;
 using vvarclock::discover::Function;
 using vvarclock::discover::VdsoImage;
 
@@ -26,11 +27,12 @@ void scan(const VdsoImage& image) {
 }
 
 // The bytes as the text of an image whose clock functions begin and end where the first bytes say.
-void scan_as_code(std::span<const std::byte> bytes) {
+void scan_as_code(std::span<const std::byte> bytes, CodeWidth width) {
   if (bytes.size() < 8) {
     return;
   }
   VdsoImage image;
+  image.width = width;
   image.bytes = bytes;
   image.text = bytes;
   Function* const functions[] = {&image.clock_gettime, &image.gettimeofday, &image.time,
@@ -51,23 +53,29 @@ void check(const Function& function, const VdsoImage& image) {
   }
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const vvarclock::test::GuardedBytes guarded({reinterpret_cast<const std::byte*>(data), size});
-  if (vvarclock::discover::claimed_image_size(guarded.get()) > vvarclock::discover::kMaxImageSize) {
+void parse(std::span<const std::byte> bytes, CodeWidth width) {
+  if (vvarclock::discover::claimed_image_size(bytes, width) > vvarclock::discover::kMaxImageSize) {
     std::abort();
   }
-  scan_as_code(guarded.get());
   VdsoImage image;
-  if (vvarclock::discover::parse_vdso_image(guarded.get(), image) !=
+  if (vvarclock::discover::parse_vdso_image(bytes, image, width) !=
       vvarclock::discover::ImageError::kNone) {
-    return 0;
+    return;
   }
   for (const Function& function :
        {image.clock_gettime, image.gettimeofday, image.time, image.clock_getres}) {
     check(function, image);
   }
   scan(image);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const vvarclock::test::GuardedBytes guarded({reinterpret_cast<const std::byte*>(data), size});
+  for (const CodeWidth width : {CodeWidth::k32, CodeWidth::k64}) {
+    scan_as_code(guarded.get(), width);
+    parse(guarded.get(), width);
+  }
   return 0;
 }

@@ -48,20 +48,27 @@ void append(Bytes& to, std::initializer_list<int> bytes) {
   }
 }
 
+void write_image(Folder& folder, const ImageSpec& spec) {
+  folder.add(build_image(spec));
+  ImageSpec bare = spec;
+  bare.dt_hash = bare.dt_gnu_hash = bare.section_headers = bare.versions = false;
+  bare.link_base = spec.width == arch::CodeWidth::k64 ? 0xffffffffff700000 : 0xffffe000;
+  folder.add(build_image(bare));
+  // As bare code: where two functions begin and end, then the code.
+  const Bytes image = build_image(spec);
+  Bytes code;
+  append(code, {8, 255, 40, 255, 8, 0, 8, 0});
+  append(code, image.data() + spec.text_offset, image.size() - spec.text_offset);
+  folder.add(code);
+}
+
 void write_images(Folder folder) {
   for (const vvar::Layout& layout : vvar::kLayouts) {
-    const ImageSpec spec = vdso_like(layout);
-    folder.add(build_image(spec));
-    ImageSpec bare = spec;
-    bare.dt_hash = bare.dt_gnu_hash = bare.section_headers = bare.versions = false;
-    bare.link_base = 0xffffffffff700000;
-    folder.add(build_image(bare));
-    // As bare code: where two functions begin and end, then the code.
-    const Bytes image = build_image(spec);
-    Bytes code;
-    append(code, {8, 255, 40, 255, 8, 0, 8, 0});
-    append(code, image.data() + spec.text_offset, image.size() - spec.text_offset);
-    folder.add(code);
+    for (const arch::CodeWidth width : {arch::CodeWidth::k64, arch::CodeWidth::k32}) {
+      if (layout.is_for(width)) {
+        write_image(folder, vdso_like(layout, width));
+      }
+    }
   }
 }
 

@@ -72,13 +72,16 @@ void FakeKernel::place_pages() noexcept {
   pages_ = (image_offset_ + image + behind) / kPageSize;
 }
 
-// Next to the data page: before it in the fixed mappings, after it otherwise.
+// Next to the data page: before it in the fixed mappings and in 3.15, after it otherwise.
 bool FakeKernel::is_hpet(std::size_t page) const noexcept {
   if (!layout_.hpet) {
     return false;
   }
   const std::size_t data = view_offset(place_of(Page::kData)) / kPageSize;
-  return page == (layout_.anchor == vvar::Anchor::kAbsolute ? data - 1 : data + 1);
+  const bool before =
+      layout_.anchor == vvar::Anchor::kAbsolute ||
+      (layout_.anchor == vvar::Anchor::kImage && (layout_.data & -0x1000) == -0x1000);
+  return page == (before ? data - 1 : data + 1);
 }
 
 const std::byte* FakeKernel::at(std::int32_t offset) const noexcept {

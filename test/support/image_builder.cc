@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "test/support/growing_file.h"
+#include "test/support/image_parts.h"
 
 namespace vvarclock::test {
 namespace {
@@ -23,52 +24,21 @@ constexpr std::uint8_t kPadding = 0xcc;
   std::abort();
 }
 
-// The hash function of DT_GNU_HASH.
-std::uint32_t gnu_hash(const std::string& name) {
-  std::uint32_t hash = 5381;
-  for (const char c : name) {
-    hash = hash * 33 + static_cast<unsigned char>(c);
-  }
-  return hash;
-}
-
-struct Symbol {
-  std::string name;
-  std::uint64_t value;
-  std::uint64_t size;
-  unsigned char info;
-  std::uint16_t section;
-};
-
-constexpr std::uint16_t kTextSection = 4;
-
-std::vector<Symbol> make_symbols(const ImageSpec& spec) {
-  std::vector<Symbol> symbols;
-  for (const ImageFunction& function : spec.functions) {
-    const std::uint64_t value = spec.link_base + offset_of(spec, function.name);
-    const std::uint64_t size = spec.symbol_sizes ? function.code.raw().size() : 0;
-    if (function.exported) {
-      symbols.push_back(
-          {function.name, value, size, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), kTextSection});
-    }
-    if (!function.alias.empty()) {
-      symbols.push_back(
-          {function.alias, value, size, ELF64_ST_INFO(STB_WEAK, STT_FUNC), kTextSection});
-    }
-  }
-  if (spec.versions) {
-    symbols.push_back({"LINUX_2.6", 0, 0, ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), SHN_ABS});
-  }
-  return symbols;
-}
-
+template <class Shape>
 class Builder {
+  using Header = typename Shape::Header;
+  using SegmentHeader = typename Shape::SegmentHeader;
+  using SectionHeader = typename Shape::SectionHeader;
+  using SymbolEntry = typename Shape::SymbolEntry;
+  using DynamicEntry = typename Shape::DynamicEntry;
+  using Address = decltype(Header::e_entry);
+
  public:
   explicit Builder(const ImageSpec& spec) : spec_(spec), symbols_(make_symbols(spec)) {}
 
   std::vector<std::byte> build() {
     const std::size_t segments = 2 + (spec_.linux_version_code != 0 ? 1 : 0);
-    file_.grow(sizeof(Elf64_Ehdr) + segments * sizeof(Elf64_Phdr));
+    file_.grow(sizeof(Header) + segments * sizeof(SegmentHeader));
     add_note();
     add_hashes();
     add_symbols();
@@ -86,11 +56,13 @@ class Builder {
   }
 
  private:
-  std::uint64_t address(std::size_t offset) const { return spec_.link_base + offset; }
+  Address address(std::size_t offset) const {
+    return static_cast<Address>(spec_.link_base + offset);
+  }
   void entry(std::int64_t tag, std::uint64_t value) {
-    Elf64_Dyn dyn{};
-    dyn.d_tag = tag;
-    dyn.d_un.d_val = value;
+    DynamicEntry dyn{};
+    dyn.d_tag = static_cast<decltype(dyn.d_tag)>(tag);
+    dyn.d_un.d_val = static_cast<Address>(value);
     dynamic_.push_back(dyn);
   }
 
@@ -119,7 +91,9 @@ class Builder {
       entry(DT_HASH, address(file_.append_all(hash)));
     }
     if (spec_.dt_gnu_hash) {  // one bucket; a filter that lets everything through
-      std::vector<std::uint32_t> hash{1, 1, 1, 0, ~0U, ~0U, count > 1 ? 1U : 0U};
+      std::vector<std::uint32_t> hash{1, 1, 1, 0};
+      hash.insert(hash.end(), sizeof(Address) / sizeof(std::uint32_t), ~0U);
+      hash.push_back(count > 1 ? 1U : 0U);
       for (const Symbol& symbol : symbols_) {
         hash.push_back(gnu_hash(symbol.name) & ~1U);
       }
@@ -130,15 +104,20 @@ class Builder {
   }
 
   void add_symbols() {
-    file_.pad(alignof(Elf64_Sym));
-    symtab_ = file_.append(Elf64_Sym{});
+    file_.pad(alignof(SymbolEntry));
+    symtab_ = file_.append(SymbolEntry{});
     Strings strings;
     for (const Symbol& symbol : symbols_) {
-      file_.append(Elf64_Sym{strings.add(symbol.name), symbol.info, STV_DEFAULT, symbol.section,
-                             symbol.value, symbol.size});
+      SymbolEntry entry{};
+      entry.st_name = strings.add(symbol.name);
+      entry.st_info = symbol.info;
+      entry.st_shndx = symbol.section;
+      entry.st_value = static_cast<Address>(symbol.value);
+      entry.st_size = static_cast<decltype(entry.st_size)>(symbol.size);
+      file_.append(entry);
     }
     // A gap: who counts symbols by the distance to the next table does not find the truth by luck.
-    file_.grow(file_.size() + 2 * sizeof(Elf64_Sym));
+    file_.grow(file_.size() + 2 * sizeof(SymbolEntry));
     soname_ = strings.add("linux-vdso.so.1");
     strtab_ = file_.append_all(strings.text());
     strtab_size_ = strings.text().size();
@@ -164,10 +143,10 @@ class Builder {
     entry(DT_STRTAB, address(strtab_));
     entry(DT_SYMTAB, address(symtab_));
     entry(DT_STRSZ, strtab_size_);
-    entry(DT_SYMENT, sizeof(Elf64_Sym));
+    entry(DT_SYMENT, sizeof(SymbolEntry));
     entry(DT_SONAME, soname_);
     entry(DT_NULL, 0);
-    file_.pad(alignof(Elf64_Dyn));
+    file_.pad(alignof(DynamicEntry));
     dynamic_at_ = file_.append_all(dynamic_);
   }
 
@@ -188,14 +167,14 @@ class Builder {
 
   void section(Strings& names, const char* name, std::uint32_t type, std::size_t offset,
                std::size_t size, std::size_t entry_size, std::uint32_t link = 0) {
-    Elf64_Shdr header{};
+    SectionHeader header{};
     header.sh_name = names.add(name);
     header.sh_type = type;
     header.sh_flags = type == SHT_PROGBITS ? SHF_ALLOC | SHF_EXECINSTR : SHF_ALLOC;
-    header.sh_offset = offset;
+    header.sh_offset = static_cast<Address>(offset);
     header.sh_addr = type == SHT_STRTAB && offset > spec_.text_offset ? 0 : address(offset);
-    header.sh_size = size;
-    header.sh_entsize = entry_size;
+    header.sh_size = static_cast<Address>(size);
+    header.sh_entsize = static_cast<Address>(entry_size);
     header.sh_link = link;
     header.sh_info = type == SHT_DYNSYM ? 1 : 0;
     sections_.push_back(header);
@@ -207,52 +186,60 @@ class Builder {
     }
     Strings names;
     sections_.push_back({});
-    section(names, ".dynsym", SHT_DYNSYM, symtab_, (symbols_.size() + 1) * sizeof(Elf64_Sym),
-            sizeof(Elf64_Sym), 2);
+    section(names, ".dynsym", SHT_DYNSYM, symtab_, (symbols_.size() + 1) * sizeof(SymbolEntry),
+            sizeof(SymbolEntry), 2);
     section(names, ".dynstr", SHT_STRTAB, strtab_, strtab_size_, 0);
-    section(names, ".dynamic", SHT_DYNAMIC, dynamic_at_, dynamic_.size() * sizeof(Elf64_Dyn),
-            sizeof(Elf64_Dyn), 2);
+    section(names, ".dynamic", SHT_DYNAMIC, dynamic_at_, dynamic_.size() * sizeof(DynamicEntry),
+            sizeof(DynamicEntry), 2);
     section(names, ".text", SHT_PROGBITS, spec_.text_offset, file_.size() - spec_.text_offset, 0);
     const std::size_t at = file_.size();
     section(names, ".shstrtab", SHT_STRTAB, at, 0, 0);
-    sections_.back().sh_size = names.text().size();
+    sections_.back().sh_size = static_cast<Address>(names.text().size());
     file_.append_all(names.text());
-    sections_at_ = align(file_.size(), alignof(Elf64_Shdr));
+    sections_at_ = align(file_.size(), alignof(SectionHeader));
     file_.append_all(sections_);
   }
 
-  Elf64_Phdr segment(std::uint32_t type, std::uint32_t flags, std::size_t offset, std::size_t size,
-                     std::size_t alignment) const {
-    return {type, flags, offset, address(offset), address(offset), size, size, alignment};
+  SegmentHeader segment(std::uint32_t type, std::uint32_t flags, std::size_t offset,
+                        std::size_t size, std::size_t alignment) const {
+    SegmentHeader header{};
+    header.p_type = type;
+    header.p_flags = flags;
+    header.p_offset = static_cast<Address>(offset);
+    header.p_vaddr = header.p_paddr = address(offset);
+    header.p_filesz = header.p_memsz = static_cast<Address>(size);
+    header.p_align = static_cast<Address>(alignment);
+    return header;
   }
 
   void add_segments(std::size_t loaded) {
-    std::size_t at = sizeof(Elf64_Ehdr);
+    std::size_t at = sizeof(Header);
     file_.write(at, segment(PT_LOAD, PF_R | PF_X, 0, loaded, kPage));
-    at += sizeof(Elf64_Phdr);
-    file_.write(at, segment(PT_DYNAMIC, PF_R, dynamic_at_, dynamic_.size() * sizeof(Elf64_Dyn), 8));
-    at += sizeof(Elf64_Phdr);
+    at += sizeof(SegmentHeader);
+    file_.write(at,
+                segment(PT_DYNAMIC, PF_R, dynamic_at_, dynamic_.size() * sizeof(DynamicEntry), 8));
+    at += sizeof(SegmentHeader);
     if (spec_.linux_version_code != 0) {
       file_.write(at, segment(PT_NOTE, PF_R, note_, note_size_, 4));
     }
   }
 
   void add_header(std::size_t segments) {
-    Elf64_Ehdr header{};
+    Header header{};
     std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_CLASS] = Shape::kClass;
     header.e_ident[EI_DATA] = ELFDATA2LSB;
     header.e_ident[EI_VERSION] = EV_CURRENT;
     header.e_type = ET_DYN;
-    header.e_machine = EM_X86_64;
+    header.e_machine = Shape::kMachine;
     header.e_version = EV_CURRENT;
     header.e_phoff = sizeof header;
-    header.e_shoff = sections_at_;
+    header.e_shoff = static_cast<Address>(sections_at_);
     header.e_ehsize = sizeof header;
-    header.e_phentsize = sizeof(Elf64_Phdr);
+    header.e_phentsize = sizeof(SegmentHeader);
     header.e_phnum = static_cast<std::uint16_t>(segments);
     if (!sections_.empty()) {
-      header.e_shentsize = sizeof(Elf64_Shdr);
+      header.e_shentsize = sizeof(SectionHeader);
       header.e_shnum = static_cast<std::uint16_t>(sections_.size());
       header.e_shstrndx = static_cast<std::uint16_t>(sections_.size() - 1);
     }
@@ -262,8 +249,8 @@ class Builder {
   const ImageSpec& spec_;
   std::vector<Symbol> symbols_;
   GrowingFile file_;
-  std::vector<Elf64_Dyn> dynamic_;
-  std::vector<Elf64_Shdr> sections_;
+  std::vector<DynamicEntry> dynamic_;
+  std::vector<SectionHeader> sections_;
   std::size_t note_ = 0, note_size_ = 0, symtab_ = 0, strtab_ = 0, strtab_size_ = 0,
               dynamic_at_ = 0, sections_at_ = 0;
   std::uint32_t soname_ = 0;
@@ -271,7 +258,10 @@ class Builder {
 
 }  // namespace
 
-std::vector<std::byte> build_image(const ImageSpec& spec) { return Builder(spec).build(); }
+std::vector<std::byte> build_image(const ImageSpec& spec) {
+  return spec.width == arch::CodeWidth::k32 ? Builder<Shape32>(spec).build()
+                                            : Builder<Shape64>(spec).build();
+}
 
 std::size_t offset_of(const ImageSpec& spec, const std::string& function) {
   std::size_t at = spec.text_offset;

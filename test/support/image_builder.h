@@ -1,4 +1,4 @@
-// Builds small x86-64 vDSO images, part by part, for tests.
+// Builds small x86 vDSO images of either class, part by part, for tests.
 //
 //   ImageSpec spec = vdso_like(vvar::kLayouts[0]);  // clock functions for that layout
 //   spec.section_headers = false;                   // leave parts out,
@@ -32,6 +32,7 @@ struct ImageFunction {
 };
 
 struct ImageSpec {
+  arch::CodeWidth width = arch::CodeWidth::k64;
   std::vector<ImageFunction> functions;  // laid out in this order, 16-byte aligned
   std::uint64_t link_base = 0;      // added to every address of the file, as before kernel 3.16
   std::size_t text_offset = 0x600;  // file offset of the first function
@@ -43,6 +44,19 @@ struct ImageSpec {
   std::uint32_t linux_version_code = 0x061200;  // of the Linux note; 0 = no note of that kind
 };
 
+// Of the programs that a layout's tests take it for: 64-bit ones, where there are such.
+constexpr arch::CodeWidth width_of(const vvar::Layout& layout) noexcept {
+  return layout.is_for(arch::CodeWidth::k64) ? arch::CodeWidth::k64 : arch::CodeWidth::k32;
+}
+
+// The page of the HPET that code of this layout may read, counted as its pages are: before the data
+// page in the fixed mappings and in 3.15, else behind it.
+constexpr std::int32_t hpet_page(const vvar::Layout& layout) noexcept {
+  const std::int32_t page = layout.data & -0x1000;
+  const bool before = layout.anchor == vvar::Anchor::kAbsolute || page == -0x1000;
+  return before ? page - 0x1000 : page + 0x1000;
+}
+
 // The file. Aborts the test program on a spec that cannot be built (unknown function name, headers
 // past text_offset).
 std::vector<std::byte> build_image(const ImageSpec& spec);
@@ -52,7 +66,11 @@ std::size_t offset_of(const ImageSpec& spec, const std::string& function);
 
 // The clock functions of a layout's kernels in the manner of compilers: data, second block,
 // namespace page, hypervisor pages, the limit of the clock ids; before 5.3 each generation's own
-// forms, in an image of one page.
-ImageSpec vdso_like(const vvar::Layout& layout);
+// forms, in an image of one page. 32-bit code counts from a base register, in all the ways that
+// compilers have for it.
+ImageSpec vdso_like(const vvar::Layout& layout, arch::CodeWidth width);
+inline ImageSpec vdso_like(const vvar::Layout& layout) {
+  return vdso_like(layout, width_of(layout));
+}
 
 }  // namespace vvarclock::test

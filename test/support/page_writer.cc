@@ -36,8 +36,16 @@ void write_slot(const vvar::BlockLayout& b, std::byte* block, vvar::ClockId id, 
     nsec -= second;
     ++sec;
   }
-  store<std::uint64_t>(block, b.sec(id), sec);
-  store<std::uint64_t>(block, b.nsec(id), nsec);
+  if (b.narrow) {
+    store<std::uint32_t>(block, b.sec(id), static_cast<std::uint32_t>(sec));
+  } else {
+    store<std::uint64_t>(block, b.sec(id), sec);
+  }
+  if (b.narrow && vvar::is_in(id, vvar::kCoarseIds)) {
+    store<std::uint32_t>(block, b.nsec(id), static_cast<std::uint32_t>(nsec));
+  } else {
+    store<std::uint64_t>(block, b.nsec(id), nsec);
+  }
 }
 
 void write_header(const vvar::BlockLayout& b, std::byte* block, const Times& t,

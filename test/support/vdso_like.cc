@@ -1,6 +1,7 @@
 // Clock functions for image_builder.h in the manner of compilers: what they refer to, not what they
 // do. Nothing runs them.
 #include "test/support/image_builder.h"
+#include "test/support/vdso_like_32.h"
 
 namespace vvarclock::test {
 namespace {
@@ -99,9 +100,7 @@ Code old_read_counter(const vvar::Layout& layout) {
   const std::int32_t page = layout.data & -kPage;
   Code code;
   if (layout.hpet) {
-    const std::int32_t hpet =
-        layout.anchor == vvar::Anchor::kAbsolute ? page - kPage : page + kPage;
-    refer(code, layout, {kMov}, 0, hpet + kHpetCounter);
+    refer(code, layout, {kMov}, 0, hpet_page(layout) + kHpetCounter);
   }
   if (layout.pvclock != vvar::kNoPage) {
     refer(code, layout, {kMov}, 1, layout.pvclock);
@@ -160,7 +159,10 @@ ImageSpec old_vdso_like(const vvar::Layout& layout) {
 
 }  // namespace
 
-ImageSpec vdso_like(const vvar::Layout& layout) {
+ImageSpec vdso_like(const vvar::Layout& layout, arch::CodeWidth width) {
+  if (width == arch::CodeWidth::k32) {
+    return vdso_like_32(layout);
+  }
   if (!vvar::block_layout(layout.block).is_generic()) {
     return old_vdso_like(layout);
   }

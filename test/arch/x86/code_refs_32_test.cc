@@ -160,6 +160,7 @@ TEST_CASE("32-bit: what overwrites the base") {
   CHECK(after({0x61}) == Refs{});              // popa
   CHECK(after({0xc3}) == Refs{});              // nothing leads here
   CHECK(refs_of(read(based(kEcx).bytes({0xff, 0xd0}), kEcx, -0x3f80)) == Refs{});
+  CHECK(refs_of(read(based(kEcx).rip({0xe8}, 0x8), kEcx, -0x3f80)) == Refs{{Kind::kLeaves, 0x8}});
   CHECK(refs_of(read(based(kEbx).base(kEbx, kThunks + 4U * kEcx, kGot), kEbx, -0x3f80)) != kSeen);
 }
 
@@ -182,6 +183,11 @@ TEST_CASE("32-bit: where ways meet, what all of them know is known") {
   CHECK(back({0x31, 0xdb, 0x75, 0xf6}) == Refs{});
   CHECK(back({0xeb, 0x02, 0x31, 0xdb, 0x75, 0xf4}) == kSeen);  // nothing leads to the xor
   CHECK(back({0x31, 0xdb, 0xff, 0xe0}) == Refs{});             // may lead anywhere
+  // What one loop does to a register comes to the read through two others, a pass for each.
+  CHECK(refs_of(read(based(kEbx).bytes({0x89, 0xde, 0x89, 0xdf}), kEbx, -0x3f80)
+                    .bytes({0x89, 0xf3, 0x75, 0xf6})               // mov %esi,%ebx; jne to the read
+                    .bytes({0x89, 0xfe, 0x75, 0xf8})               // mov %edi,%esi; jne one line up
+                    .bytes({0x31, 0xff, 0x75, 0xf8})) == Refs{});  // xor %edi,%edi; jne one line up
   // Out of the stretch and back from there: anything may have happened to the register.
   CHECK(refs_of(read(based(kEbx).rip({0x0f, 0x84}, 0x8), kEbx, -0x3f80)) ==
         Refs{{Kind::kLeaves, 0x8}});

@@ -19,7 +19,7 @@ CodeHints hints_of(const ImageSpec& spec) {
   const std::vector<std::byte> bytes = test::build_image(spec);
   const test::GuardedBytes guarded(bytes);
   VdsoImage image;
-  REQUIRE(parse_vdso_image(guarded.get(), image) == ImageError::kNone);
+  REQUIRE(parse_vdso_image(guarded.get(), image, spec.width) == ImageError::kNone);
   return scan_code(image);
 }
 
@@ -37,34 +37,75 @@ CodeHints hints_of(const Code& code, std::vector<test::ImageFunction> helpers = 
 Code data_at(std::int64_t data) { return Code().rip({0x4c, 0x8d, 0x15}, data); }    // lea, r10
 Code limit(std::uint8_t id) { return Code().bytes({0x83, 0xff, id, 0x77, 0x00}); }  // cmp, %edi; ja
 
+void check_recognised(const vvar::Layout& layout, arch::CodeWidth width) {
+  CAPTURE(layout.name, width);
+  const CodeHints hints = hints_of(test::vdso_like(layout, width));
+  CHECK(hints.width == width);
+  CHECK(hints.data == layout.data);
+  CHECK(hints.stride == vvar::block_layout(layout.block).stride);
+  CHECK(hints.highest_id == layout.highest_id);
+  CHECK(hints.anchor == layout.anchor);
+  CHECK(hints.hpet == layout.hpet);
+  CHECK(names_page(hints, layout.pvclock) == (layout.pvclock != vvar::kNoPage));
+  CHECK(names_page(hints, layout.hvclock) == (layout.hvclock != vvar::kNoPage));
+  for (const vvar::Layout& other : vvar::kLayouts) {
+    if (!other.is_for(width)) {
+      continue;
+    }
+    CAPTURE(other.name);
+    const HintVerdict verdict = judge(hints, other);
+    // Until 3.15 the 64-bit code of all generations looks alike, and the bytes tell.
+    const bool alike =
+        layout.anchor == vvar::Anchor::kAbsolute && other.anchor == vvar::Anchor::kAbsolute;
+    CHECK((verdict == HintVerdict::kConfirms) == (&other == &layout || alike));
+    // Code before 5.3 has no stride, before 4.20 no limit: nothing to contradict.
+    CHECK((verdict != HintVerdict::kSilent || hints.stride == 0));
+  }
+}
+
 TEST_CASE("every layout is recognised in code of its kind, and no other") {
   for (const vvar::Layout& layout : vvar::kLayouts) {
-    CAPTURE(layout.name);
-    const CodeHints hints = hints_of(test::vdso_like(layout));
-    CHECK(hints.data == layout.data);
-    CHECK(hints.stride == vvar::block_layout(layout.block).stride);
-    CHECK(hints.highest_id == layout.highest_id);
-    CHECK(hints.anchor == layout.anchor);
-    CHECK(hints.hpet == layout.hpet);
-    CHECK(names_page(hints, layout.pvclock) == (layout.pvclock != vvar::kNoPage));
-    CHECK(names_page(hints, layout.hvclock) == (layout.hvclock != vvar::kNoPage));
-    for (const vvar::Layout& other : vvar::kLayouts) {
-      CAPTURE(other.name);
-      const HintVerdict verdict = judge(hints, other);
-      // Until 3.15 the code of all generations looks alike, and the bytes tell.
-      const bool alike =
-          layout.anchor == vvar::Anchor::kAbsolute && other.anchor == vvar::Anchor::kAbsolute;
-      CHECK((verdict == HintVerdict::kConfirms) == (&other == &layout || alike));
-      // Code before 5.3 has no stride, before 4.20 no limit: nothing to contradict.
-      CHECK((verdict != HintVerdict::kSilent || hints.stride == 0));
+    for (const arch::CodeWidth width : {arch::CodeWidth::k32, arch::CodeWidth::k64}) {
+      if (layout.is_for(width)) {
+        check_recognised(layout, width);
+      }
     }
   }
+}
+
+TEST_CASE("32-bit code: the furthest field tells the block of a 32-bit kernel from the other") {
+  const vvar::Layout& wide = vvar::kLayouts[7];
+  const vvar::Layout& narrow = vvar::kLayouts[15];
+  REQUIRE(wide.data == narrow.data);
+  const auto verdict = [](std::uint16_t tail, const vvar::Layout& layout) {
+    return judge({.width = arch::CodeWidth::k32, .data = -0x2f80, .tail = tail}, layout);
+  };
+  CHECK(verdict(76, narrow) == HintVerdict::kConfirms);
+  CHECK(verdict(72, narrow) == HintVerdict::kConfirms);
+  CHECK(verdict(76, wide) == HintVerdict::kSilent);
+  CHECK(verdict(100, wide) == HintVerdict::kConfirms);
+  CHECK(verdict(96, wide) == HintVerdict::kConfirms);
+  CHECK(verdict(100, narrow) == HintVerdict::kOtherFields);
+  CHECK(verdict(80, narrow) == HintVerdict::kOtherFields);
+  CHECK(verdict(104, wide) == HintVerdict::kOtherFields);
+  CHECK(verdict(0, narrow) == HintVerdict::kSilent);
+  CHECK(verdict(68, narrow) == HintVerdict::kSilent);
+  // Of the generic vDSO and of 64-bit code it says nothing.
+  CHECK(judge({.width = arch::CodeWidth::k32,
+               .data = -0x6000,
+               .stride = 232,
+               .highest_id = 23,
+               .tail = 232},
+              vvar::kLayouts[0]) == HintVerdict::kConfirms);
+  CHECK(judge({.width = arch::CodeWidth::k64, .data = -0x2f80, .tail = 300}, wide) ==
+        HintVerdict::kConfirms);
 }
 
 TEST_CASE("a verdict names the first contradiction; missing hints are silent") {
   const vvar::Layout& layout = vvar::kLayouts[0];
   const auto verdict = [&](std::int32_t data, std::uint16_t stride, std::uint8_t id) {
-    return judge({.data = data, .stride = stride, .highest_id = id}, layout);
+    return judge({.width = arch::CodeWidth::k64, .data = data, .stride = stride, .highest_id = id},
+                 layout);
   };
   CHECK(verdict(-0x6000, 232, 23) == HintVerdict::kConfirms);
   CHECK(verdict(-0x4000, 240, 15) == HintVerdict::kOtherData);
@@ -199,7 +240,7 @@ TEST_CASE("an HPET is a page of which its counter is read and nothing else") {
 
 TEST_CASE("the HPET tells the two pairs of generations that have the same bytes") {
   const auto verdict = [](std::int32_t data, bool hpet, std::size_t row) {
-    return judge({.data = data, .hpet = hpet}, vvar::kLayouts[row]);
+    return judge({.width = arch::CodeWidth::k64, .data = data, .hpet = hpet}, vvar::kLayouts[row]);
   };
   CHECK(verdict(-0x2f80, false, 7) == HintVerdict::kConfirms);
   CHECK(verdict(-0x2f80, true, 7) == HintVerdict::kOtherDevice);
@@ -247,7 +288,8 @@ TEST_CASE("the code of the live vDSO confirms one layout") {
   CAPTURE(hints.data, hints.stride, hints.highest_id);
   int confirmed = 0;
   for (const vvar::Layout& layout : vvar::kLayouts) {
-    confirmed += judge(hints, layout) == HintVerdict::kConfirms ? 1 : 0;
+    confirmed +=
+        layout.is_for(image.width) && judge(hints, layout) == HintVerdict::kConfirms ? 1 : 0;
   }
   CHECK(confirmed == 1);
 }

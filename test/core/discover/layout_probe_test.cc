@@ -51,8 +51,9 @@ void for_every_kernel(F f) {
 // the code says nothing: one test, or one of several where chance decides, because the seq word
 // falls on digits of a clock. Rows of kLayouts: 0 6.17-7.3, 1 6.15-6.16, 2 6.13-6.14, 3 6.10-6.12,
 // 4 5.6-6.9, 5 5.3-5.5, 6 4.20-5.2, 7 4.12-4.19, 8 4.7-4.11, 9 4.5-4.6, 10 3.17-4.4, 11 3.16,
-// 12 3.15, 13 3.10-3.14, 14 3.10 (OpenVZ). From row 6 on, a row is never tried when the code says
-// nothing.
+// 12 3.15, 13 3.10-3.14, 14 3.10 (OpenVZ); then those of 32-bit programs, 15 4.12-4.19,
+// 16 4.7-4.11, 17 4.5-4.6, 18 3.17-4.4, 19 3.16, 20 and 21 3.15. From row 6 on, a row is never
+// tried when the code says nothing.
 using Tests = std::uint64_t;
 constexpr Tests one(ProbeTest test) { return Tests{1} << static_cast<unsigned>(test); }
 
@@ -66,7 +67,7 @@ constexpr Tests kShifted = kSlots | one(ProbeTest::kSeqOdd);  // everything is 1
 constexpr Tests kVclock =
     kGone | one(ProbeTest::kCoarseRange);  // the data would be in the pvclock page
 constexpr std::size_t kGeneric = 6;        // rows that may be tried on their bytes alone
-constexpr std::array<std::array<Tests, kGeneric>, 15> kRefusals{{
+constexpr std::array<std::array<Tests, kGeneric>, 22> kRefusals{{
     {kOwn, kTail, kGone, kGone, kGone, kGone},
     {kTail, kOwn, kGone, kGone, kGone, kGone},
     {kGone, kGone, kOwn, kShifted, kShifted, kGone},
@@ -78,6 +79,13 @@ constexpr std::array<std::array<Tests, kGeneric>, 15> kRefusals{{
     {kGone, kGone, kGone, kGone, kGone, kGone},
     {kGone, kGone, kGone, kGone, kGone, kSlots},
     {kGone, kGone, kGone, kGone, kGone, kGone},
+    {kGone, kGone, kGone, kGone, kGone, kGone},
+    {kGone, kGone, kGone, kGone, kGone, kGone},
+    {kGone, kGone, kGone, kGone, kGone, kGone},
+    {kGone, kGone, kGone, kGone, kGone, kGone},
+    {kGone, kGone, kGone, kGone, kGone, kSlots},
+    {kGone, kGone, kGone, kGone, kGone, kGone},
+    {kGone, kGone, kGone, kGone, kGone, kSlots},
     {kGone, kGone, kGone, kGone, kGone, kGone},
     {kGone, kGone, kGone, kGone, kGone, kGone},
     {kGone, kGone, kGone, kGone, kGone, kGone},

@@ -28,6 +28,7 @@ bool with_hvclock(const vvar::Layout& row) { return row.hvclock != vvar::kNoPage
 bool with_pvclock(const vvar::Layout& row) { return row.pvclock != vvar::kNoPage; }
 bool until_46(const vvar::Layout& row) { return row.hpet; }
 bool since_47(const vvar::Layout& row) { return !row.hpet; }
+bool wide_rows(const vvar::Layout& row) { return !vvar::block_layout(row.block).narrow; }
 
 std::int64_t shifted(const ProbeKernel& kernel, std::int64_t ns) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(ns) << kernel.state().times.shift);
@@ -84,7 +85,8 @@ const std::vector<Fault>& faults_of_bytes() {
       {ProbeTest::kCoarseRange, "a second of coarse ns",
        [](K& k, const B& b) { k.patch_u64(b.nsec(5), kSecond); }},
       {ProbeTest::kCoarseRange, "coarse ns are shifted",
-       [](K& k, const B& b) { k.patch_u64(b.nsec(6), std::uint64_t{500'000'000} << 24); }},
+       [](K& k, const B& b) { k.patch_u64(b.nsec(6), std::uint64_t{500'000'000} << 24); },
+       arch::kModeTsc, wide_rows},
       {ProbeTest::kCoarseRange, "an empty coarse clock",
        [](K& k, const B& b) { k.patch_u64(b.sec(6), 0), k.patch_u64(b.nsec(6), 0); }},
       {ProbeTest::kResolution, "resolution 0",

@@ -5,6 +5,7 @@
 
 #include "core/discover/layout_probe.h"
 #include "test/support/fake_kernel.h"
+#include "test/support/image_builder.h"
 #include "test/support/page_store.h"
 #include "test/support/sim_counter.h"
 
@@ -12,11 +13,15 @@ namespace vvarclock::test {
 
 // The code of a vDSO that reads this layout, when the scan finds all of it.
 inline discover::CodeHints hints_of(const vvar::Layout& layout) noexcept {
-  discover::CodeHints hints{.anchor = layout.anchor,
+  discover::CodeHints hints{.width = width_of(layout),
+                            .anchor = layout.anchor,
                             .data = layout.data,
                             .stride = vvar::block_layout(layout.block).stride,
                             .highest_id = layout.highest_id,
                             .hpet = layout.hpet};
+  if (hints.width == arch::CodeWidth::k32) {
+    hints.tail = static_cast<std::uint16_t>(layout.timezone + 4);
+  }
   for (const std::int32_t page : {layout.data, layout.timens, layout.pvclock, layout.hvclock}) {
     if (page != vvar::kNoPage && layout.anchor == vvar::Anchor::kImage) {
       hints.pages |= 1U << static_cast<unsigned>((-page + 0xfff) / 0x1000);
@@ -31,7 +36,14 @@ inline bool same_bytes(const vvar::Layout& a, const vvar::Layout& b) noexcept {
   const auto is_b = [](const vvar::Layout& row) {
     return row.block == vvar::BlockKind::kB || row.block == vvar::BlockKind::kBUntil46;
   };
-  return is_b(a) && is_b(b) && a.anchor == b.anchor && a.data == b.data;
+  const auto is_b32 = [](const vvar::Layout& row) { return vvar::block_layout(row.block).narrow; };
+  return ((is_b(a) && is_b(b)) || (is_b32(a) && is_b32(b))) && a.anchor == b.anchor &&
+         a.data == b.data;
+}
+
+// Two rows that are tried for the same programs.
+inline bool same_programs(const vvar::Layout& a, const vvar::Layout& b) noexcept {
+  return b.is_for(width_of(a));
 }
 
 // Two rows whose code is told apart by nothing that a scan sees.
@@ -43,7 +55,7 @@ inline bool same_code(const vvar::Layout& a, const vvar::Layout& b) noexcept {
 // that, and whoever believes it touches the device.
 inline bool names_hpet_as_data(const vvar::Layout& code, const vvar::Layout& pages) noexcept {
   return pages.hpet && pages.anchor == vvar::Anchor::kImage && code.anchor == pages.anchor &&
-         (code.data >> 12) == (pages.data >> 12) + 1;
+         (code.data & -0x1000) == hpet_page(pages);
 }
 
 inline bool is_old(const vvar::Layout& layout) noexcept {

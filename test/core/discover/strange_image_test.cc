@@ -30,10 +30,10 @@ bool within(const Function& function, const VdsoImage& image) {
 }
 
 // Parses and scans. False when a result points outside the image.
-bool survives(std::span<const std::byte> bytes, ImageError& error) {
+bool survives(std::span<const std::byte> bytes, arch::CodeWidth width, ImageError& error) {
   VdsoImage image;
-  static_cast<void>(claimed_image_size(bytes));
-  error = parse_vdso_image(bytes, image);
+  static_cast<void>(claimed_image_size(bytes, width));
+  error = parse_vdso_image(bytes, image, width);
   if (error != ImageError::kNone) {
     return true;
   }
@@ -45,14 +45,26 @@ bool survives(std::span<const std::byte> bytes, ImageError& error) {
          within(image.time, image) && within(image.clock_getres, image);
 }
 
-// One image for each way of counting symbols.
+// One image for each way of counting symbols, in both widths.
 std::vector<ImageSpec> specs() {
-  std::vector<ImageSpec> all(4, test::vdso_like(vvar::kLayouts[0]));
-  all[1].dt_hash = false;
-  all[2].dt_hash = all[2].dt_gnu_hash = false;
-  all[3].dt_hash = all[3].dt_gnu_hash = all[3].section_headers = false;
-  all[3].link_base = 0xffffffffff700000;
+  std::vector<ImageSpec> all;
+  for (const arch::CodeWidth width : {arch::CodeWidth::k64, arch::CodeWidth::k32}) {
+    std::vector<ImageSpec> four(4, test::vdso_like(vvar::kLayouts[0], width));
+    four[1].dt_hash = false;
+    four[2].dt_hash = four[2].dt_gnu_hash = false;
+    four[3].dt_hash = four[3].dt_gnu_hash = four[3].section_headers = false;
+    four[3].link_base = width == arch::CodeWidth::k64 ? 0xffffffffff700000 : 0xffffe000;
+    all.insert(all.end(), four.begin(), four.end());
+  }
   return all;
+}
+
+std::size_t section_headers_of(const ImageSpec& spec, const std::vector<std::byte>& image) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, image.data(), sizeof header);
+  Elf32_Ehdr narrow;
+  std::memcpy(&narrow, image.data(), sizeof narrow);
+  return spec.width == arch::CodeWidth::k64 ? header.e_shoff : narrow.e_shoff;
 }
 
 TEST_CASE("images cut short anywhere") {
@@ -61,7 +73,7 @@ TEST_CASE("images cut short anywhere") {
     for (std::size_t size = 0; size <= whole.size(); ++size) {
       ImageError error{};
       const GuardedBytes cut(std::span<const std::byte>(whole).first(size));
-      const bool sane = survives(cut.get(), error);
+      const bool sane = survives(cut.get(), spec.width, error);
       if (!sane || (size < spec.text_offset && error == ImageError::kNone)) {
         FAIL("cut to " << size << " of " << whole.size() << " bytes: " << describe(error));
       }
@@ -91,7 +103,7 @@ std::vector<T> awkward(std::size_t image_size) {
 }
 
 template <class T>
-long mutate(const GuardedBytes& image, std::size_t from, std::size_t to) {
+long mutate(const GuardedBytes& image, arch::CodeWidth width, std::size_t from, std::size_t to) {
   long parsed = 0;
   const std::vector<T> values = awkward<T>(image.get().size());
   for (std::size_t at = from; at + sizeof(T) <= to; at += sizeof(T)) {
@@ -101,7 +113,7 @@ long mutate(const GuardedBytes& image, std::size_t from, std::size_t to) {
     for (const T value : values) {
       std::memcpy(field, &value, sizeof value);
       ImageError error{};
-      if (!survives(image.get(), error)) {
+      if (!survives(image.get(), width, error)) {
         FAIL("value " << +value << " of " << sizeof value << " bytes at " << at);
       }
       parsed += error == ImageError::kNone ? 1 : 0;
@@ -114,15 +126,14 @@ long mutate(const GuardedBytes& image, std::size_t from, std::size_t to) {
 TEST_CASE("every field of headers and tables set to every awkward value") {
   for (const ImageSpec& spec : specs()) {
     const std::vector<std::byte> whole = test::build_image(spec);
-    Elf64_Ehdr header;
-    std::memcpy(&header, whole.data(), sizeof header);
-    const std::size_t sections = header.e_shoff != 0 ? header.e_shoff : whole.size();
+    const std::size_t told = section_headers_of(spec, whole);
+    const std::size_t sections = told != 0 ? told : whole.size();
     const GuardedBytes image(whole);
     for (const auto& [from, to] : {std::pair{std::size_t{0}, std::size_t{spec.text_offset}},
                                    std::pair{sections, whole.size()}}) {
-      long parsed = mutate<std::uint16_t>(image, from, to);
-      parsed += mutate<std::uint32_t>(image, from, to);
-      parsed += mutate<std::uint64_t>(image, from, to);
+      long parsed = mutate<std::uint16_t>(image, spec.width, from, to);
+      parsed += mutate<std::uint32_t>(image, spec.width, from, to);
+      parsed += mutate<std::uint64_t>(image, spec.width, from, to);
       CHECK((parsed > 0 || from == to));  // most fields matter to nobody: the images stay usable
     }
   }
@@ -143,7 +154,7 @@ TEST_CASE("several random fields at once, headers first") {
         std::memcpy(image.writable().data() + at, &value, width);
       }
       ImageError error{};
-      if (!survives(image.get(), error)) {
+      if (!survives(image.get(), spec.width, error)) {
         FAIL("round " << round);
       }
     }

@@ -27,6 +27,7 @@ using test::ImageSpec;
 constexpr std::uint64_t kOldLinkBase = 0xffffffffff700000;  // 64-bit kernels before 3.16
 
 ImageSpec newest() { return test::vdso_like(vvar::kLayouts[0]); }
+ImageSpec newest_32() { return test::vdso_like(vvar::kLayouts[0], arch::CodeWidth::k32); }
 
 template <class T>
 void patch(std::vector<std::byte>& image, std::size_t at, T value) {
@@ -60,32 +61,70 @@ void check_functions(const ImageSpec& spec, const VdsoImage& image) {
   check_function(spec, "__vdso_clock_getres", image.clock_getres);
 }
 
+void check_parts(ImageSpec spec, unsigned parts, std::uint64_t base) {
+  CAPTURE(spec.width, parts, base);
+  spec.dt_hash = (parts & 1U) != 0;
+  spec.dt_gnu_hash = (parts & 2U) != 0;
+  spec.versions = (parts & 4U) != 0;
+  spec.section_headers = (parts & 8U) != 0;
+  spec.linux_version_code = (parts & 16U) != 0 ? 0x070304 : 0;
+  spec.symbol_sizes = (parts & 32U) != 0;
+  spec.link_base = base;
+  const std::vector<std::byte> bytes = test::build_image(spec);
+  const GuardedBytes guarded(bytes);
+  VdsoImage image;
+  REQUIRE(parse_vdso_image(guarded.get(), image, spec.width) == ImageError::kNone);
+  check_functions(spec, image);
+  CHECK(image.width == spec.width);
+  CHECK(image.bytes.data() == guarded.get().data());
+  CHECK(image.link_base == base);
+  CHECK(image.linux_version_code == spec.linux_version_code);
+  CHECK(image.text.data() == guarded.get().data());
+  const bool told = spec.dt_hash || spec.dt_gnu_hash || spec.section_headers;
+  const bool aliased = spec.width == arch::CodeWidth::k64;
+  const std::uint32_t known =  // null, 4 functions, their weak names, the version
+      (aliased ? 9U : 5U) + (spec.versions ? 1U : 0U);
+  CHECK((told ? image.symbol_count == known : image.symbol_count > known));
+}
+
 TEST_CASE("images with any parts left out, at any link base") {
+  constexpr std::uint64_t kOldLinkBase32 = 0xffffe000;
   for (unsigned parts = 0; parts < 64; ++parts) {
-    ImageSpec spec = newest();
-    spec.dt_hash = (parts & 1U) != 0;
-    spec.dt_gnu_hash = (parts & 2U) != 0;
-    spec.versions = (parts & 4U) != 0;
-    spec.section_headers = (parts & 8U) != 0;
-    spec.linux_version_code = (parts & 16U) != 0 ? 0x070304 : 0;
-    spec.symbol_sizes = (parts & 32U) != 0;
-    for (const std::uint64_t base : {std::uint64_t{0}, std::uint64_t{0x1000}, kOldLinkBase}) {
-      spec.link_base = base;
-      CAPTURE(parts, base);
-      const std::vector<std::byte> bytes = test::build_image(spec);
-      const GuardedBytes guarded(bytes);
-      VdsoImage image;
-      REQUIRE(parse_vdso_image(guarded.get(), image) == ImageError::kNone);
-      check_functions(spec, image);
-      CHECK(image.bytes.data() == guarded.get().data());
-      CHECK(image.link_base == base);
-      CHECK(image.linux_version_code == spec.linux_version_code);
-      CHECK(image.text.data() == guarded.get().data());
-      const bool told = spec.dt_hash || spec.dt_gnu_hash || spec.section_headers;
-      const std::uint32_t known =
-          9 + (spec.versions ? 1 : 0);  // null, 4 functions, their weak names, the version
-      CHECK((told ? image.symbol_count == known : image.symbol_count > known));
+    for (const std::uint64_t base : {std::uint64_t{0}, std::uint64_t{0x1000}}) {
+      check_parts(newest(), parts, base);
+      check_parts(newest_32(), parts, base);
     }
+    check_parts(newest(), parts, kOldLinkBase);
+    check_parts(newest_32(), parts, kOldLinkBase32);
+  }
+}
+
+TEST_CASE("a 32-bit image that cannot be used is refused by name") {
+  const std::vector<std::byte> bytes = test::build_image(newest_32());
+  const auto refused = [&](std::size_t at, auto value) {
+    std::vector<std::byte> broken = bytes;
+    patch(broken, at, value);
+    VdsoImage image;
+    return parse_vdso_image(GuardedBytes(broken, GuardedBytes::Guard::kAfter).get(), image,
+                            arch::CodeWidth::k32);
+  };
+  const std::size_t segments = sizeof(Elf32_Ehdr);
+  CHECK(refused(EI_CLASS, std::uint8_t{ELFCLASS64}) == ImageError::kNotElf);
+  // x32: the same class, code for the other width.
+  CHECK(refused(offsetof(Elf32_Ehdr, e_machine), std::uint16_t{EM_X86_64}) ==
+        ImageError::kWrongMachine);
+  CHECK(refused(offsetof(Elf32_Ehdr, e_phentsize), std::uint16_t{56}) == ImageError::kNotElf);
+  CHECK(refused(offsetof(Elf32_Ehdr, e_phnum), std::uint16_t{PN_XNUM}) == ImageError::kNotElf);
+  CHECK(refused(offsetof(Elf32_Ehdr, e_phoff), ~std::uint32_t{0}) == ImageError::kNotElf);
+  CHECK(refused(segments + offsetof(Elf32_Phdr, p_filesz), ~std::uint32_t{0}) ==
+        ImageError::kNoText);
+  CHECK(refused(segments + sizeof(Elf32_Phdr), std::uint32_t{PT_NULL}) == ImageError::kNoDynamic);
+  CHECK(refused(offsetof(Elf32_Ehdr, e_shoff), ~std::uint32_t{0}) == ImageError::kNone);
+  for (std::size_t size = 0; size < newest_32().text_offset; ++size) {
+    const GuardedBytes cut(std::span<const std::byte>(bytes).first(size),
+                           GuardedBytes::Guard::kAfter);
+    VdsoImage image;
+    CHECK(parse_vdso_image(cut.get(), image, arch::CodeWidth::k32) != ImageError::kNone);
   }
 }
 
@@ -192,6 +231,11 @@ TEST_CASE("the size that an image claims") {
   CHECK(claimed_image_size(std::span(whole).first(0x200)) == whole.size());
   CHECK(claimed_image_size(std::span(whole).first(sizeof(Elf64_Ehdr))) == 0);
   CHECK(claimed_image_size({}) == 0);
+  CHECK(claimed_image_size(whole, arch::CodeWidth::k32) == 0);
+  const std::vector<std::byte> narrow = test::build_image(newest_32());
+  CHECK(claimed_image_size(narrow, arch::CodeWidth::k32) == narrow.size());
+  CHECK(claimed_image_size(std::span(narrow).first(0x200), arch::CodeWidth::k32) == narrow.size());
+  CHECK(claimed_image_size(narrow, arch::CodeWidth::k64) == 0);
 
   std::vector<std::byte> lying = whole;
   patch(lying, offsetof(Elf64_Ehdr, e_shoff), std::uint64_t{kMaxImageSize});

@@ -47,10 +47,14 @@ struct WantedOld {
   int highest_id;
   bool hpet;
   int pvclock_mode, hvclock_mode;  // 0: no such mode
+  Programs programs = Programs::kAll;
+  bool narrow = false;  // seconds and coarse nanoseconds of 4 bytes
 };
 
 constexpr auto kI = Anchor::kImage;
 constexpr auto kF = Anchor::kAbsolute;
+constexpr auto k64 = Programs::k64;
+constexpr auto k32 = Programs::k32;
 // -0xa00f80 is 0xffffffffff5ff080.
 const std::vector<WantedOld> kWantedOld{
     {"4.20-5.2", 4,   8,   16,  24,      28,      32,      40, 48, 56,    112, 128,
@@ -66,12 +70,193 @@ const std::vector<WantedOld> kWantedOld{
     {"3.16", 4,    8, 16, 24, 28,  40,   32, 48, 56,
      64,     80,   0, 0,  96, 104, 0x80, 0,  0,  Anchor::kImageEnd,
      0,      true, 3, 0},
-    {"3.15", 4, 8,  16,  24,        28, 40, 32, 48, 56,   64, 80,
-     0,      0, 96, 104, -0xa00f80, 0,  0,  kF, 0,  true, 3,  0},
-    {"3.10-3.14", 8, 16, 24,  32,        36, 40, 48, 64, 56,   80, 96,
-     0,           0, 72, 112, -0xa00f80, 0,  0,  kF, 0,  true, 3,  0},
+    {"3.15", 4,  8,   16,        24, 28, 40, 32, 48,   56, 64, 80, 0,
+     0,      96, 104, -0xa00f80, 0,  0,  kF, 0,  true, 3,  0,  k64},
+    {"3.10-3.14", 8,  16,  24,        32, 36, 40, 48, 64,   56, 80, 96, 0,
+     0,           72, 112, -0xa00f80, 0,  0,  kF, 0,  true, 3,  0,  k64},
     {"3.10 (OpenVZ)", 8, 16, 24, 32, 36,   40, 48, 64, 56, 88, 104, 0, 0, 76, 120,
-     -0xa00f80,       0, 0,  kF, 0,  true, 3,  0},
+     -0xa00f80,       0, 0,  kF, 0,  true, 3,  0,  k64},
+    {"4.12-4.19 (32-bit kernel)",
+     4,
+     8,
+     16,
+     24,
+     28,
+     40,
+     32,
+     44,
+     48,
+     56,
+     64,
+     0,
+     0,
+     72,
+     80,
+     -0x2f80,
+     -0x2000,
+     -0x1000,
+     kI,
+     0,
+     false,
+     2,
+     3,
+     k32,
+     true},
+    {"4.7-4.11 (32-bit kernel)",
+     4,
+     8,
+     16,
+     24,
+     28,
+     40,
+     32,
+     44,
+     48,
+     56,
+     64,
+     0,
+     0,
+     72,
+     80,
+     -0x1f80,
+     -0x1000,
+     0,
+     kI,
+     0,
+     false,
+     2,
+     3,
+     k32,
+     true},
+    {"4.5-4.6 (32-bit kernel)",
+     4,
+     8,
+     16,
+     24,
+     28,
+     40,
+     32,
+     44,
+     48,
+     56,
+     64,
+     0,
+     0,
+     72,
+     80,
+     -0x2f80,
+     -0x1000,
+     0,
+     kI,
+     0,
+     true,
+     3,
+     0,
+     k32,
+     true},
+    {"3.17-4.4 (32-bit kernel)",
+     4,
+     8,
+     16,
+     24,
+     28,
+     40,
+     32,
+     44,
+     48,
+     56,
+     64,
+     0,
+     0,
+     72,
+     80,
+     -0x1f80,
+     0,
+     0,
+     kI,
+     0,
+     true,
+     3,
+     0,
+     k32,
+     true},
+    {"3.16 (32-bit kernel)",
+     4,
+     8,
+     16,
+     24,
+     28,
+     40,
+     32,
+     44,
+     48,
+     56,
+     64,
+     0,
+     0,
+     72,
+     80,
+     0x80,
+     0,
+     0,
+     Anchor::kImageEnd,
+     0,
+     true,
+     3,
+     0,
+     k32,
+     true},
+    {"3.15 (32-bit kernel)",
+     4,
+     8,
+     16,
+     24,
+     28,
+     40,
+     32,
+     44,
+     48,
+     56,
+     64,
+     0,
+     0,
+     72,
+     80,
+     -0xf80,
+     0,
+     0,
+     kI,
+     0,
+     true,
+     3,
+     0,
+     k32,
+     true},
+    {"3.15 (32-bit program)",
+     4,
+     8,
+     16,
+     24,
+     28,
+     40,
+     32,
+     48,
+     56,
+     64,
+     80,
+     0,
+     0,
+     96,
+     104,
+     -0xf80,
+     0,
+     0,
+     kI,
+     0,
+     true,
+     3,
+     0,
+     k32},
 };
 
 TEST_CASE("every layout before 5.3 has the offsets of its releases", "[vvar]") {
@@ -99,8 +284,11 @@ TEST_CASE("every layout before 5.3 has the offsets of its releases", "[vvar]") {
     CHECK(block.modes.hvclock == (want.hvclock_mode == 0 ? arch::kNoMode : want.hvclock_mode));
     slot(0, want.realtime_sec, want.realtime_nsec);
     slot(1, want.monotonic_sec, want.monotonic_nsec);
-    slot(5, want.realtime_coarse, want.realtime_coarse + 8);
-    slot(6, want.monotonic_coarse, want.monotonic_coarse + 8);
+    const int word = want.narrow ? 4 : 8;
+    slot(5, want.realtime_coarse, want.realtime_coarse + word);
+    slot(6, want.monotonic_coarse, want.monotonic_coarse + word);
+    CHECK(block.narrow == want.narrow);
+    CHECK(layout.programs == want.programs);
     slot(11, want.tai_sec, want.tai_nsec);
     for (const ClockId id : {2U, 3U, 4U, 7U, 8U, 9U, 10U}) {
       slot(id, 0, 0);
@@ -150,8 +338,35 @@ TEST_CASE("every layout has the offsets of its releases", "[vvar]") {
     CHECK_FALSE(layout.hpet);
     CHECK(block.mode == 4);
     CHECK(block.ids == 0x8f3U);
+    CHECK_FALSE(block.narrow);
+    CHECK(layout.programs == Programs::kAll);
     CHECK(block.modes.pvclock == 2);
     CHECK(block.modes.hvclock == 3);
+  }
+}
+
+TEST_CASE("a row is for the programs that it names", "[vvar]") {
+  Layout row = kLayouts[0];
+  const auto is_for = [&](Programs programs, arch::CodeWidth width) {
+    row.programs = programs;
+    return row.is_for(width);
+  };
+  CHECK(is_for(Programs::kAll, arch::CodeWidth::k32));
+  CHECK(is_for(Programs::kAll, arch::CodeWidth::k64));
+  CHECK(is_for(Programs::k32, arch::CodeWidth::k32));
+  CHECK_FALSE(is_for(Programs::k32, arch::CodeWidth::k64));
+  CHECK_FALSE(is_for(Programs::k64, arch::CodeWidth::k32));
+  CHECK(is_for(Programs::k64, arch::CodeWidth::k64));
+}
+
+TEST_CASE("every kind of block is known by its name, also among those of one width", "[vvar]") {
+  for (const Layout& layout : kLayouts) {
+    CAPTURE(layout.name);
+    const auto block_of = []<const BlockLayout & B>() { return &B; };
+    CHECK(with_block(layout.block, block_of) == &block_layout(layout.block));
+    if (layout.is_for(arch::kOwnWidth)) {
+      CHECK(with_own_block(layout.block, block_of) == with_block(layout.block, block_of));
+    }
   }
 }
 
@@ -182,8 +397,8 @@ TEST_CASE("every field lies within its block, aligned and apart from the others"
     take(block.shift, 4);
     for (ClockId id = 0; id < kBasetimeSlots; ++id) {
       if (block.is_generic() || is_in(id, block.ids)) {
-        take(block.sec(id), 8);
-        take(block.nsec(id), 8);
+        take(block.sec(id), block.narrow ? 4 : 8);
+        take(block.nsec(id), block.narrow && is_in(id, kCoarseIds) ? 4 : 8);
       }
     }
     if (!block.has_raw_block()) {

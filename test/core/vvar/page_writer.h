@@ -44,8 +44,16 @@ class PageWriter {
   // and namespace offsets.
   void base(vvar::ClockId id, std::uint64_t sec, std::uint64_t nsec) const noexcept {
     const std::size_t block = id == vvar::kMonotonicRaw ? block_.stride : 0U;
-    put(block + block_.sec(id), sec);
-    put(block + block_.nsec(id), nsec);
+    if (block_.narrow) {
+      put(block + block_.sec(id), static_cast<std::uint32_t>(sec));
+    } else {
+      put(block + block_.sec(id), sec);
+    }
+    if (block_.narrow && vvar::is_in(id, vvar::kCoarseIds)) {
+      put(block + block_.nsec(id), static_cast<std::uint32_t>(nsec));
+    } else {
+      put(block + block_.nsec(id), nsec);
+    }
   }
 
   // A time-namespace page as the kernel makes it: its mark, no anchors, and in both blocks the
