@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "arch/x86/code_paths.h"
 #include "arch/x86/instruction.h"
@@ -180,6 +181,27 @@ void visit_operand_32(const Instruction& i, const CodePaths& paths, Visit&& visi
   visit(CodeRef{lea ? CodeRefKind::kAddress : CodeRefKind::kMemory, offset_of(to)});
 }
 
+// Who learns the ways through 32-bit code, and wants to hear nothing.
+struct Silent {
+  void operator()(const CodeRef&) const noexcept {}
+};
+
+template <class Visit>
+void visit_operands(const Instruction& i, std::size_t next, CodePaths* paths,
+                    Visit&& visit) noexcept {
+  if (paths == nullptr) {
+    visit_operand_64(i, static_cast<std::int64_t>(next), visit);
+    return;
+  }
+  paths->enter(next - i.length);
+  if constexpr (!std::is_same_v<std::remove_cvref_t<Visit>, Silent>) {
+    if (!paths->is_lost()) {
+      visit_operand_32(i, *paths, visit);
+    }
+  }
+  paths->leave(i, next);
+}
+
 // One pass over the code. `paths`: of 32-bit code.
 template <class Visit>
 void walk(std::span<const std::byte> image, std::size_t begin, std::size_t end, CodeExtent extent,
@@ -192,18 +214,9 @@ void walk(std::span<const std::byte> image, std::size_t begin, std::size_t end, 
     if (i.length == 0) {
       return;
     }
-    const std::size_t here = at;
     at += i.length;
     const auto next = static_cast<std::int64_t>(at);
-    if (paths == nullptr) {
-      visit_operand_64(i, next, visit);
-    } else {
-      paths->enter(here);
-      if (!paths->is_lost()) {
-        visit_operand_32(i, *paths, visit);
-      }
-      paths->leave(i, at);
-    }
+    visit_operands(i, at, paths, visit);
     if (const std::int64_t limit = compare.take(i, width); limit != 0) {
       visit(CodeRef{CodeRefKind::kLimit, limit});
     }
@@ -242,7 +255,7 @@ void visit_code_refs(std::span<const std::byte> image, std::size_t begin, std::s
   }
   CodePaths paths(image, begin, end);
   while (paths.begin_pass()) {
-    detail::walk(image, begin, end, extent, &paths, [](const CodeRef&) {});
+    detail::walk(image, begin, end, extent, &paths, detail::Silent{});
   }
   detail::walk(image, begin, end, extent, &paths, visit);
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -108,7 +109,7 @@ class CodeValues {
   }
 
  private:
-  static constexpr std::size_t kSlots = 6;
+  static constexpr std::size_t kSlots = 4;
   struct Slot {
     std::int32_t place = 0;  // from ebp
     CodeValue value;
@@ -137,10 +138,8 @@ class CodeValues {
   }
 
   void forget(std::uint8_t registers) noexcept {
-    for (std::size_t number = 0; number < registers_.size(); ++number) {
-      if ((registers & (1U << number)) != 0) {
-        registers_[number] = {};
-      }
+    for (unsigned left = registers; left != 0; left &= left - 1) {
+      registers_[static_cast<std::size_t>(std::countr_zero(left))] = {};
     }
     if ((registers & (1U << kRegisterBp)) != 0) {
       forget_slots(0, true);

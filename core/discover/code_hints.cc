@@ -111,7 +111,8 @@ class Scan {
       }
       collect(ref, findings);
     };
-    arch::visit_code_refs(image_.bytes, function.offset, function.offset + function.size,
+    const auto start = static_cast<std::size_t>(function.offset);
+    arch::visit_code_refs(image_.bytes, start, start + static_cast<std::size_t>(function.size),
                           CodeExtent::kWholeStretch, note, image_.width);
     for (const std::int64_t helper : helpers) {
       if (helper < static_cast<std::int64_t>(text_begin_) ||

@@ -1,4 +1,5 @@
-// The words for reports: what discovery came to, and which test refused a layout.
+// The words for reports: what discovery came to, what is wrong with an image, and which test
+// refused a layout.
 #include "core/discover/discovery.h"
 #include "core/discover/layout_probe.h"
 
@@ -16,6 +17,26 @@ const char* describe(Outcome outcome) noexcept {
       return "the vDSO is not an image that can be used";
     case Outcome::kNoLayout:
       return "no known layout fits the vvar page";
+  }
+  return "?";
+}
+
+const char* describe(ImageError error) noexcept {
+  switch (error) {
+    case ImageError::kNone:
+      return "no error";
+    case ImageError::kNotElf:
+      return "not an ELF image for this kind of program, or without program headers";
+    case ImageError::kWrongMachine:
+      return "an ELF image for another machine";
+    case ImageError::kNoText:
+      return "no executable segment inside the image";
+    case ImageError::kNoDynamic:
+      return "no usable dynamic section, symbol table or string table";
+    case ImageError::kNoClock:
+      return "no clock_gettime among the symbols";
+    case ImageError::kLibelf:
+      return "libelf does not accept the image";
   }
   return "?";
 }

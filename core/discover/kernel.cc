@@ -35,14 +35,14 @@ constexpr Kernel kHost{readable,
                        arch::raw_clock_gettime,
                        arch::raw_clock_getres,
                        arch::LfenceTsc::read,
-                       read_clock_of_kind<arch::LfenceTsc>,
+                       read_clock_of_own_kind<arch::LfenceTsc>,
                        ask_timezone,
                        fixed_mapping};
 constexpr Kernel kHostWithoutCounter{readable,
                                      arch::raw_clock_gettime,
                                      arch::raw_clock_getres,
                                      nullptr,
-                                     read_clock_of_kind<arch::ForbiddenCounter>,
+                                     read_clock_of_own_kind<arch::ForbiddenCounter>,
                                      ask_timezone,
                                      fixed_mapping};
 

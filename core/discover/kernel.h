@@ -42,6 +42,15 @@ bool read_clock_of_kind(vvar::BlockKind kind, const vvar::Binding& binding, vvar
   });
 }
 
+// The same for the blocks that a program of this width can meet: less code.
+template <arch::Counter C>
+bool read_clock_of_own_kind(vvar::BlockKind kind, const vvar::Binding& binding, vvar::ClockId id,
+                            vvar::SecNsec& time) noexcept {
+  return vvar::with_own_block(kind, [&]<const vvar::BlockLayout & B>() {
+    return vvar::read_clock<B, C>(binding, id, time);
+  });
+}
+
 // The kernel that runs this process. counter: see Kernel; the ordered reader is used, so that what
 // it reads can be bracketed by system calls.
 const Kernel& host_kernel(bool counter_allowed) noexcept;

@@ -87,8 +87,15 @@ class Parser {
 
   Elf_Data* chunk(std::uint64_t offset, std::uint64_t length, Elf_Type type) noexcept {
     return length != 0 && inside(offset, length, size())
-               ? elf_getdata_rawchunk(elf_, static_cast<std::int64_t>(offset), length, type)
+               ? elf_getdata_rawchunk(elf_, static_cast<std::int64_t>(offset),
+                                      static_cast<std::size_t>(length), type)
                : nullptr;
+  }
+
+  // Needs the segment inside the image.
+  [[nodiscard]] Bytes bytes_of(const GElf_Phdr& segment) const noexcept {
+    return found_.bytes.subspan(static_cast<std::size_t>(segment.p_offset),
+                                static_cast<std::size_t>(segment.p_filesz));
   }
 
   bool read_segments() noexcept {
@@ -105,7 +112,7 @@ class Parser {
         }
         if (found_.text.empty() && (segment.p_flags & PF_X) != 0 &&
             inside(segment.p_offset, segment.p_filesz, size())) {
-          found_.text = found_.bytes.subspan(segment.p_offset, segment.p_filesz);
+          found_.text = bytes_of(segment);
         }
       } else if (segment.p_type == PT_DYNAMIC) {
         dynamic_ = segment;
@@ -125,7 +132,7 @@ class Parser {
     std::size_t descriptor = 0;
     for (std::size_t at = 0;
          data != nullptr && (at = gelf_getnote(data, at, &note, &name, &descriptor)) > 0;) {
-      const Bytes bytes = found_.bytes.subspan(segment.p_offset, segment.p_filesz);
+      const Bytes bytes = bytes_of(segment);
       if (note.n_type == 0 && note.n_namesz == sizeof kOwner &&
           note.n_descsz == sizeof(std::uint32_t) && inside(name, note.n_namesz, bytes.size()) &&
           std::memcmp(bytes.data() + name, kOwner, sizeof kOwner) == 0) {
@@ -193,7 +200,7 @@ class Parser {
     }
     const char* start =
         reinterpret_cast<const char*>(found_.bytes.data()) + tables_.strings + offset;
-    const void* end = std::memchr(start, 0, limit - offset);
+    const void* end = std::memchr(start, 0, static_cast<std::size_t>(limit - offset));
     return end == nullptr
                ? std::string_view{}
                : std::string_view{start,
@@ -230,26 +237,6 @@ class Parser {
 
 }  // namespace
 
-const char* describe(ImageError error) noexcept {
-  switch (error) {
-    case ImageError::kNone:
-      return "no error";
-    case ImageError::kNotElf:
-      return "not an ELF image for this kind of program, or without program headers";
-    case ImageError::kWrongMachine:
-      return "an ELF image for another machine";
-    case ImageError::kNoText:
-      return "no executable segment inside the image";
-    case ImageError::kNoDynamic:
-      return "no usable dynamic section, symbol table or string table";
-    case ImageError::kNoClock:
-      return "no clock_gettime among the symbols";
-    case ImageError::kLibelf:
-      return "libelf does not accept the image";
-  }
-  return "?";
-}
-
 std::size_t claimed_image_size(Bytes head, arch::CodeWidth width) noexcept {
   ImageHeader header;
   if (read_header(head, width, kMaxImageSize, header) != HeaderError::kNone) {
@@ -268,7 +255,7 @@ std::size_t claimed_image_size(Bytes head, arch::CodeWidth width) noexcept {
     }
   }
   claim(header.sections, header.sections_size);
-  return claimed;
+  return static_cast<std::size_t>(claimed);
 }
 
 ImageError parse_vdso_image(Bytes bytes, VdsoImage& image, arch::CodeWidth width) noexcept {

@@ -1,7 +1,7 @@
 // The ELF header of a vDSO image of either class, in numbers that do not depend on the class.
 //
 // Reads the header and the program headers within their bounds, before libelf sees anything. Pure:
-// bytes in, numbers out. Includes <elf.h> for the shape of the file, not libelf.
+// bytes in, numbers out.
 #pragma once
 
 #include <cstddef>

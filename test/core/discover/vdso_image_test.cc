@@ -99,35 +99,6 @@ TEST_CASE("images with any parts left out, at any link base") {
   }
 }
 
-TEST_CASE("a 32-bit image that cannot be used is refused by name") {
-  const std::vector<std::byte> bytes = test::build_image(newest_32());
-  const auto refused = [&](std::size_t at, auto value) {
-    std::vector<std::byte> broken = bytes;
-    patch(broken, at, value);
-    VdsoImage image;
-    return parse_vdso_image(GuardedBytes(broken, GuardedBytes::Guard::kAfter).get(), image,
-                            arch::CodeWidth::k32);
-  };
-  const std::size_t segments = sizeof(Elf32_Ehdr);
-  CHECK(refused(EI_CLASS, std::uint8_t{ELFCLASS64}) == ImageError::kNotElf);
-  // x32: the same class, code for the other width.
-  CHECK(refused(offsetof(Elf32_Ehdr, e_machine), std::uint16_t{EM_X86_64}) ==
-        ImageError::kWrongMachine);
-  CHECK(refused(offsetof(Elf32_Ehdr, e_phentsize), std::uint16_t{56}) == ImageError::kNotElf);
-  CHECK(refused(offsetof(Elf32_Ehdr, e_phnum), std::uint16_t{PN_XNUM}) == ImageError::kNotElf);
-  CHECK(refused(offsetof(Elf32_Ehdr, e_phoff), ~std::uint32_t{0}) == ImageError::kNotElf);
-  CHECK(refused(segments + offsetof(Elf32_Phdr, p_filesz), ~std::uint32_t{0}) ==
-        ImageError::kNoText);
-  CHECK(refused(segments + sizeof(Elf32_Phdr), std::uint32_t{PT_NULL}) == ImageError::kNoDynamic);
-  CHECK(refused(offsetof(Elf32_Ehdr, e_shoff), ~std::uint32_t{0}) == ImageError::kNone);
-  for (std::size_t size = 0; size < newest_32().text_offset; ++size) {
-    const GuardedBytes cut(std::span<const std::byte>(bytes).first(size),
-                           GuardedBytes::Guard::kAfter);
-    VdsoImage image;
-    CHECK(parse_vdso_image(cut.get(), image, arch::CodeWidth::k32) != ImageError::kNone);
-  }
-}
-
 TEST_CASE("an image without symbol sizes: functions reach to the end of the text") {
   ImageSpec spec = newest();
   spec.symbol_sizes = false;
