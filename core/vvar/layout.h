@@ -214,7 +214,7 @@ enum class Anchor : std::uint8_t {
 enum class Programs : std::uint8_t { kAll, k64, k32 };
 
 struct Layout {
-  const char* name;  // kernel releases that have it, for the report
+  const char* name;  // kernel releases that have it, for the report; i386: 32-bit kernels
   BlockKind block;
   Anchor anchor;
   std::int32_t data;          // block 0, bytes from the anchor
@@ -276,20 +276,20 @@ inline constexpr std::array<Layout, 22> kLayouts{{
      112, 0, true, Programs::k64},
     {"3.10 (OpenVZ)", BlockKind::kAvz, Anchor::kAbsolute, -0xa00f80, kNoPage, kNoPage, kNoPage, 76,
      0, 120, 0, true, Programs::k64},
-    {"4.12-4.19 (32-bit kernel)", BlockKind::kB32, Anchor::kImage, -0x2f80, kNoPage, -0x2000,
-     -0x1000, 72, 0, 80, 0, false, Programs::k32},
-    {"4.7-4.11 (32-bit kernel)", BlockKind::kB32, Anchor::kImage, -0x1f80, kNoPage, -0x1000,
-     kNoPage, 72, 0, 80, 0, false, Programs::k32},
-    {"4.5-4.6 (32-bit kernel)", BlockKind::kB32Until46, Anchor::kImage, -0x2f80, kNoPage, -0x1000,
-     kNoPage, 72, 0, 80, 0, true, Programs::k32},
-    {"3.17-4.4 (32-bit kernel)", BlockKind::kB32Until46, Anchor::kImage, -0x1f80, kNoPage, kNoPage,
-     kNoPage, 72, 0, 80, 0, true, Programs::k32},
-    {"3.16 (32-bit kernel)", BlockKind::kB32Until46, Anchor::kImageEnd, 0x80, kNoPage, kNoPage,
-     kNoPage, 72, 0, 80, 0, true, Programs::k32},
-    {"3.15 (32-bit kernel)", BlockKind::kB32Until46, Anchor::kImage, -0xf80, kNoPage, kNoPage,
-     kNoPage, 72, 0, 80, 0, true, Programs::k32},
-    {"3.15 (32-bit program)", BlockKind::kBUntil46, Anchor::kImage, -0xf80, kNoPage, kNoPage,
-     kNoPage, 96, 0, 104, 0, true, Programs::k32},
+    {"4.12-4.19 i386", BlockKind::kB32, Anchor::kImage, -0x2f80, kNoPage, -0x2000, -0x1000, 72, 0,
+     80, 0, false, Programs::k32},
+    {"4.7-4.11 i386", BlockKind::kB32, Anchor::kImage, -0x1f80, kNoPage, -0x1000, kNoPage, 72, 0,
+     80, 0, false, Programs::k32},
+    {"4.5-4.6 i386", BlockKind::kB32Until46, Anchor::kImage, -0x2f80, kNoPage, -0x1000, kNoPage, 72,
+     0, 80, 0, true, Programs::k32},
+    {"3.17-4.4 i386", BlockKind::kB32Until46, Anchor::kImage, -0x1f80, kNoPage, kNoPage, kNoPage,
+     72, 0, 80, 0, true, Programs::k32},
+    {"3.16 i386", BlockKind::kB32Until46, Anchor::kImageEnd, 0x80, kNoPage, kNoPage, kNoPage, 72, 0,
+     80, 0, true, Programs::k32},
+    {"3.15 i386", BlockKind::kB32Until46, Anchor::kImage, -0xf80, kNoPage, kNoPage, kNoPage, 72, 0,
+     80, 0, true, Programs::k32},
+    {"3.15 compat", BlockKind::kBUntil46, Anchor::kImage, -0xf80, kNoPage, kNoPage, kNoPage, 96, 0,
+     104, 0, true, Programs::k32},
 }};
 
 }  // namespace vvarclock::vvar

@@ -46,5 +46,19 @@ TEST_CASE("a 32-bit image that cannot be used is refused by name") {
   }
 }
 
+TEST_CASE("the size that a 32-bit image claims, whichever segment is loaded") {
+  test::ImageSpec spec = newest();
+  spec.section_headers = false;
+  std::vector<std::byte> bytes = test::build_image(spec);
+  Elf32_Phdr segments[2];
+  std::byte* const table = bytes.data() + sizeof(Elf32_Ehdr);
+  std::memcpy(segments, table, sizeof segments);
+  std::memcpy(table, &segments[1], sizeof segments[1]);
+  std::memcpy(table + sizeof segments[1], &segments[0], sizeof segments[0]);
+  CHECK(claimed_image_size(bytes, arch::CodeWidth::k32) == bytes.size());
+  VdsoImage image;
+  CHECK(parse_vdso_image(bytes, image, arch::CodeWidth::k32) == ImageError::kNone);
+}
+
 }  // namespace
 }  // namespace vvarclock::discover

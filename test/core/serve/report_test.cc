@@ -211,24 +211,35 @@ TEST_CASE("the report says what was found") {
 // Everything at its longest: a report that does not fit would be cut, and a machine could not read
 // it.
 TEST_CASE("the longest report fits, in one line, with every refusal") {
-  Scene scene;
-  scene.found.outcome = discover::Outcome::kNoLayout;
-  scene.options.source = Source::kSyscall;
-  scene.found.refusal_count = vvar::kLayouts.size();
-  for (std::size_t i = 0; i < vvar::kLayouts.size(); ++i) {
-    scene.found.refusals[i] = {&vvar::kLayouts[i], discover::ProbeTest::kWallToMonotonic,
-                               static_cast<std::int32_t>(vvar::kMonotonicCoarse),
-                               ~std::uint64_t{0}};
+  for (const arch::CodeWidth width : {arch::CodeWidth::k32, arch::CodeWidth::k64}) {
+    CAPTURE(width);
+    Scene scene;
+    scene.found.outcome = discover::Outcome::kNoLayout;
+    scene.options.source = Source::kSyscall;
+    for (const vvar::Layout& layout : vvar::kLayouts) {
+      if (!layout.is_for(width)) {
+        continue;
+      }
+      // So many rows before 5.3 are never looked at together: each is, where the code names its
+      // data.
+      const bool by_code =
+          width == arch::CodeWidth::k32 && !vvar::block_layout(layout.block).is_generic();
+      scene.found.refusals[scene.found.refusal_count++] =
+          by_code ? discover::Refusal{&layout, discover::ProbeTest::kCodeSilent}
+                  : discover::Refusal{&layout, discover::ProbeTest::kWallToMonotonic,
+                                      static_cast<std::int32_t>(vvar::kMonotonicCoarse),
+                                      ~std::uint64_t{0}};
+    }
+    const std::string json = scene.json();
+    CHECK(json.size() < kReportSize);
+    CHECK(json.substr(json.size() - 4) == "}]}\n");
+    CHECK(json.find('\n') == json.size() - 1);
+    CHECK(holds(json, R"("clock": "CLOCK_MONOTONIC_COARSE", "value": 18446744073709551615})"));
+    CHECK(holds(json, R"(18446744073709551615}, {"layout": "5.3-5.5", "test": ")"));
+    INFO(json.size());
+    CHECK(holds(scene.text(), "layout 5.3-5.5 refused: "));
+    CHECK(scene.text().back() == '\n');
   }
-  const std::string json = scene.json();
-  CHECK(json.size() < kReportSize);
-  CHECK(json.substr(json.size() - 4) == "}]}\n");
-  CHECK(json.find('\n') == json.size() - 1);
-  CHECK(holds(json, R"("clock": "CLOCK_MONOTONIC_COARSE", "value": 18446744073709551615})"));
-  CHECK(holds(json, R"(18446744073709551615}, {"layout": "5.3-5.5", "test": ")"));
-  INFO(json.size());
-  CHECK(holds(scene.text(), "layout 5.3-5.5 refused: "));
-  CHECK(scene.text().back() == '\n');
 }
 
 }  // namespace
