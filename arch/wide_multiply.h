@@ -5,10 +5,12 @@
 // multiply and no library call, so it is the one for 32-bit code; both are always compiled, and the
 // tests hold them against each other.
 //
-// Pure; depends on nothing.
+// Pure; depends on int128.h.
 #pragma once
 
 #include <cstdint>
+
+#include "arch/int128.h"
 
 namespace vvarclock::arch {
 
@@ -33,8 +35,6 @@ namespace vvarclock::arch {
 }
 
 #ifdef __SIZEOF_INT128__
-__extension__ using Uint128 = unsigned __int128;
-
 [[nodiscard]] constexpr std::uint64_t mul_64x32_shift32(std::uint64_t a, std::uint32_t b) noexcept {
   return static_cast<std::uint64_t>((static_cast<Uint128>(a) * b) >> 32);
 }

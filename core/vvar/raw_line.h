@@ -10,20 +10,20 @@
 // lattice of ticks: one multiplication sees it. It misses one such event in `tick` (10^5 to 10^8);
 // the re-check by system call is for that one.
 //
-// Pure; depends on arch/ and mult_rule.h. Needs 128-bit integers. Promises nothing about the truth
+// Pure; depends on arch/ and mult_rule.h. Promises nothing about the truth
 // of a line: see raw_fit.h.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 
-#include "arch/wide_multiply.h"
+#include "arch/int128.h"
 #include "arch/x86/clock_mode.h"
 
 namespace vvarclock::vvar {
 
+using arch::Int128;
 using arch::Uint128;
-__extension__ using Int128 = __int128;
 
 // Nanoseconds are kept in 2^-60 parts: a rate of up to 16 ns per cycle fits 64 bits, and the
 // rounding of a rate costs less than 1 ns in ten years.
