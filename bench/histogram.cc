@@ -57,7 +57,10 @@ std::uint64_t Histogram::count() const {
 
 std::uint64_t Histogram::quantile(double part) const {
   // Nearest rank: the smallest value that at least this part of the values does not exceed.
-  const auto rank = static_cast<std::uint64_t>(std::ceil(part * static_cast<double>(count())));
+  // The product may be a hair above the whole number that is meant.
+  constexpr double kHair = 1e-9;
+  const auto rank =
+      static_cast<std::uint64_t>(std::ceil(part * static_cast<double>(count()) - kHair));
   std::uint64_t seen = 0;
   for (std::size_t i = 0; i < kBuckets; ++i) {
     seen += counts_[i];

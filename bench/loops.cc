@@ -38,10 +38,11 @@ struct DependentLoads {
 };
 
 struct IndependentArithmetic {
-  std::uint64_t a = 1, b = 2, c = 3, d = 4;
+  std::size_t a = 1, b = 2, c = 3, d = 4;
   void once() {
     constexpr int kSteps = 16;
-    constexpr std::uint64_t kFactor = 6364136223846793005U;  // Knuth's for MMIX; any odd one does
+    // Knuth's for MMIX; any odd one does.
+    constexpr auto kFactor = static_cast<std::size_t>(6364136223846793005U);
 #pragma GCC unroll 16
     for (int i = 0; i < kSteps; ++i) {
       a = a * kFactor + 1;

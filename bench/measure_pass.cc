@@ -24,7 +24,7 @@ Moment moment() {
   Moment best;
   std::uint64_t shortest = ~std::uint64_t{0};
   for (int i = 0; i < 20; ++i) {
-    timespec time{};
+    arch::Timespec64 time{};
     const std::uint64_t before = arch::LfenceTsc::read();
     arch::raw_clock_gettime(CLOCK_MONOTONIC_RAW, &time);
     const std::uint64_t after = arch::LfenceTsc::read();

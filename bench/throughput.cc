@@ -31,7 +31,7 @@ struct alignas(128) Caller {
 };
 
 double cpu_seconds() {
-  timespec time{};
+  arch::Timespec64 time{};
   arch::raw_clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }

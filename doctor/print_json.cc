@@ -3,6 +3,7 @@
 
 #include "doctor/examination.h"
 #include "doctor/json.h"
+#include "doctor/other_width.h"
 #include "doctor/text.h"
 
 namespace vvarclock::doctor {
@@ -120,6 +121,7 @@ void print_json(const Examination& all) {
   append_json_members(all.report(), members);
   Json out;
   out.open('{').raw(members.view());
+  out.key("bits").number(std::int64_t{kBits});
   library(out, all);
   machine(out, all);
   pages(out, all.pages);

@@ -5,6 +5,7 @@
 
 #include "core/serve/version.h"
 #include "doctor/examination.h"
+#include "doctor/other_width.h"
 #include "doctor/raw_line.h"
 #include "doctor/text.h"
 
@@ -193,8 +194,9 @@ std::string paragraph(const std::string& words) {
 }  // namespace
 
 void print_text(const Examination& all) {
-  std::string text =
-      fact("vvarclock", serve::kVersion) + fact("kernel", all.kernel + " " + all.machine);
+  std::string text = fact("vvarclock", std::string(serve::kVersion) + ", in a " +
+                                           std::to_string(kBits) + "-bit process") +
+                     fact("kernel", all.kernel + " " + all.machine);
   text += library(all.library) + page(all.found) + machine(all) + pages(all.pages) + dump(all) +
           clocks(all) + prices(all) + start_up(all.start_up) + "\n";
   for (const std::string& piece : all.advice) {

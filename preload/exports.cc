@@ -30,5 +30,33 @@ int clock_getres(clockid_t id, timespec* out) noexcept {
   return dispatch.clock_getres.load(std::memory_order_acquire)(id, out);
 }
 
+#ifndef __x86_64__
+// The names of programs that are compiled with 64-bit seconds (_TIME_BITS=64).
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are glibc's
+using vvarclock::arch::Timespec64;
+using vvarclock::arch::Timeval64;
+
+int __clock_gettime64(clockid_t id, Timespec64* out) noexcept {
+  return dispatch.clock_gettime64.load(std::memory_order_acquire)(id, out);
+}
+
+int __gettimeofday64(Timeval64* time, void* zone) noexcept {
+  return dispatch.gettimeofday64.load(std::memory_order_acquire)(time, zone);
+}
+
+std::int64_t __time64(std::int64_t* out) noexcept {
+  return dispatch.time64.load(std::memory_order_acquire)(out);
+}
+
+int __timespec_get64(Timespec64* out, int base) noexcept {
+  return dispatch.timespec_get64.load(std::memory_order_acquire)(out, base);
+}
+
+int __clock_getres64(clockid_t id, Timespec64* out) noexcept {
+  return dispatch.clock_getres64.load(std::memory_order_acquire)(id, out);
+}
+// NOLINTEND(bugprone-reserved-identifier)
+#endif
+
 }  // extern "C"
 #pragma GCC visibility pop

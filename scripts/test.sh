@@ -6,6 +6,7 @@ set -eu
 cd -- "$(dirname -- "$0")/.."
 . scripts/lib/packages.sh
 . scripts/lib/build.sh
+. scripts/lib/libelf_32.sh
 
 usage() {
     cat <<'END'
@@ -40,7 +41,7 @@ done
 want_build
 want_tests
 install_wanted
-set_up_build -Dtests=enabled
+set_up_build -Dtests=enabled -Di386_libdir="$(libelf_32)"
 ninja -C build
 
 log=build/meson-logs/testlog.json

@@ -203,21 +203,20 @@ void visit_operands(const Instruction& i, std::size_t next, CodePaths* paths,
 }
 
 // One pass over the code. `paths`: of 32-bit code.
-template <class Visit>
+template <CodeWidth W, class Visit>
 void walk(std::span<const std::byte> image, std::size_t begin, std::size_t end, CodeExtent extent,
           CodePaths* paths, Visit&& visit) noexcept {
-  const CodeWidth width = paths == nullptr ? CodeWidth::k64 : CodeWidth::k32;
   PendingCompare compare;
   std::int64_t furthest = 0;
   for (std::size_t at = begin; at < end;) {
-    const Instruction i = decode(image.subspan(at, end - at), width);
+    const Instruction i = decode(image.subspan(at, end - at), W);
     if (i.length == 0) {
       return;
     }
     at += i.length;
     const auto next = static_cast<std::int64_t>(at);
     visit_operands(i, at, paths, visit);
-    if (const std::int64_t limit = compare.take(i, width); limit != 0) {
+    if (const std::int64_t limit = compare.take(i, W); limit != 0) {
       visit(CodeRef{CodeRefKind::kLimit, limit});
     }
     if (is_branch(i)) {
@@ -240,24 +239,35 @@ void walk(std::span<const std::byte> image, std::size_t begin, std::size_t end, 
 
 // Calls `visit(CodeRef)` for everything that the code from `begin` to `end` refers to, in the order
 // of the code.
-template <class Visit>
+template <CodeWidth W, class Visit>
 void visit_code_refs(std::span<const std::byte> image, std::size_t begin, std::size_t end,
-                     CodeExtent extent, Visit&& visit, CodeWidth width = CodeWidth::k64) noexcept {
+                     CodeExtent extent, Visit&& visit) noexcept {
   if (end > image.size()) {
     end = image.size();
   }
   if (begin >= end) {
     return;
   }
+  if constexpr (W == CodeWidth::k64) {
+    detail::walk<W>(image, begin, end, extent, nullptr, visit);
+  } else {
+    CodePaths paths(image, begin, end);
+    while (paths.begin_pass()) {
+      detail::walk<W>(image, begin, end, extent, &paths, detail::Silent{});
+    }
+    detail::walk<W>(image, begin, end, extent, &paths, visit);
+  }
+}
+
+// The same for a width that is known at run time only.
+template <class Visit>
+void visit_code_refs(std::span<const std::byte> image, std::size_t begin, std::size_t end,
+                     CodeExtent extent, Visit&& visit, CodeWidth width) noexcept {
   if (width == CodeWidth::k64) {
-    detail::walk(image, begin, end, extent, nullptr, visit);
-    return;
+    visit_code_refs<CodeWidth::k64>(image, begin, end, extent, visit);
+  } else {
+    visit_code_refs<CodeWidth::k32>(image, begin, end, extent, visit);
   }
-  CodePaths paths(image, begin, end);
-  while (paths.begin_pass()) {
-    detail::walk(image, begin, end, extent, &paths, detail::Silent{});
-  }
-  detail::walk(image, begin, end, extent, &paths, visit);
 }
 
 }  // namespace vvarclock::arch

@@ -40,6 +40,15 @@ inline bool has_rdtscp() noexcept {
 #endif
   return (r.edx & (1U << 27)) != 0;
 }
+// Every 64-bit CPU has SSE2 and with it lfence; 32-bit CPUs without it have no ordered counter read
+// that a program may rely on.
+inline bool has_lfence() noexcept {
+#ifdef __x86_64__
+  return true;
+#else
+  return (cpuid(kLeafFeatures).edx & (1U << 26)) != 0;
+#endif
+}
 inline bool has_invariant_tsc() noexcept {
   return (cpuid(kLeafPowerManagement).edx & (1U << 8)) != 0;
 }

@@ -13,7 +13,7 @@ bool is_before(const SecNsec& a, const SecNsec& b) noexcept {
 }
 
 bool ask(const Kernel& kernel, vvar::ClockId id, SecNsec& time) noexcept {
-  timespec answer{};
+  arch::Timespec64 answer{};
   if (kernel.clock_gettime(static_cast<clockid_t>(id), &answer) != 0) {
     return false;
   }

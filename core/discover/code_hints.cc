@@ -99,6 +99,7 @@ class Scan {
 
   // `function` and, one level down, what it calls or jumps to: the readers of the hypervisor pages,
   // and the parts that a compiler has moved out of it.
+  template <arch::CodeWidth W>
   Findings run(const Function& function) const noexcept {
     Findings findings;
     if (function.size == 0) {
@@ -112,18 +113,17 @@ class Scan {
       collect(ref, findings);
     };
     const auto start = static_cast<std::size_t>(function.offset);
-    arch::visit_code_refs(image_.bytes, start, start + static_cast<std::size_t>(function.size),
-                          CodeExtent::kWholeStretch, note, image_.width);
+    arch::visit_code_refs<W>(image_.bytes, start, start + static_cast<std::size_t>(function.size),
+                             CodeExtent::kWholeStretch, note);
     for (const std::int64_t helper : helpers) {
       if (helper < static_cast<std::int64_t>(text_begin_) ||
           helper >= static_cast<std::int64_t>(text_end_)) {
         continue;
       }
       const auto begin = static_cast<std::size_t>(helper);
-      arch::visit_code_refs(
-          image_.bytes, begin, std::min(text_end_, begin + kLongestHelper),
-          CodeExtent::kUntilReturn, [&](const CodeRef& ref) { collect(ref, findings); },
-          image_.width);
+      arch::visit_code_refs<W>(image_.bytes, begin, std::min(text_end_, begin + kLongestHelper),
+                               CodeExtent::kUntilReturn,
+                               [&](const CodeRef& ref) { collect(ref, findings); });
     }
     return findings;
   }
@@ -239,21 +239,22 @@ std::int64_t stride(const Findings& findings, std::int64_t data) noexcept {
 
 }  // namespace
 
-CodeHints scan_code(const VdsoImage& image) noexcept {
+template <arch::CodeWidth W>
+CodeHints scan_code_of(const VdsoImage& image) noexcept {
   const Scan scan(image);
-  Findings all = scan.run(image.clock_gettime);
+  Findings all = scan.run<W>(image.clock_gettime);
   const std::int64_t stride_seen = stride(all, lowest_data(all.pages));
-  all.merge(scan.run(image.clock_getres));
+  all.merge(scan.run<W>(image.clock_getres));
   CodeHints hints;
-  hints.width = image.width;
+  hints.width = W;
   hints.highest_id = static_cast<std::uint8_t>(all.limit);  // the others take no clock id
-  all.merge(scan.run(image.gettimeofday));
-  all.merge(scan.run(image.time));
+  all.merge(scan.run<W>(image.gettimeofday));
+  all.merge(scan.run<W>(image.time));
   const auto take = [&](vvar::Anchor anchor, const auto& values) {
     hints.anchor = anchor;
     hints.data = static_cast<std::int32_t>(lowest_data(values));
     hints.hpet = reads_hpet(values);
-    if (image.width == arch::CodeWidth::k32) {  // 64-bit code may read two fields as one
+    if (W == arch::CodeWidth::k32) {  // 64-bit code may read two fields as one
       hints.tail = static_cast<std::uint16_t>(tail(values, hints.data));
     }
   };
@@ -269,5 +270,8 @@ CodeHints scan_code(const VdsoImage& image) noexcept {
   }
   return hints;
 }
+
+template CodeHints scan_code_of<arch::CodeWidth::k32>(const VdsoImage& image) noexcept;
+template CodeHints scan_code_of<arch::CodeWidth::k64>(const VdsoImage& image) noexcept;
 
 }  // namespace vvarclock::discover

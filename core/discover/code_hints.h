@@ -31,7 +31,14 @@ struct CodeHints {
 
 const char* describe(vvar::Anchor anchor) noexcept;
 
-CodeHints scan_code(const VdsoImage& image) noexcept;
+// W: the image's width. Who knows it beforehand does not link the decoder of the other one.
+template <arch::CodeWidth W>
+CodeHints scan_code_of(const VdsoImage& image) noexcept;
+
+inline CodeHints scan_code(const VdsoImage& image) noexcept {
+  return image.width == arch::CodeWidth::k64 ? scan_code_of<arch::CodeWidth::k64>(image)
+                                             : scan_code_of<arch::CodeWidth::k32>(image);
+}
 
 enum class HintVerdict : std::uint8_t {
   kConfirms,     // every hint is there and agrees

@@ -48,28 +48,28 @@ const std::byte* vdso_address() noexcept {
   return reinterpret_cast<const std::byte*>(::getauxval(AT_SYSINFO_EHDR));
 }
 
-Discovery discover(const Kernel& kernel, const std::byte* vdso, Effort effort,
-                   arch::CodeWidth width) noexcept {
+template <arch::CodeWidth W>
+Discovery discover_of(const Kernel& kernel, const std::byte* vdso, Effort effort) noexcept {
   Discovery found;
   if (vdso == nullptr) {
     return found;
   }
   const auto counter = [&] { return kernel.counter == nullptr ? 0 : kernel.counter(); };
   found.step_ends.begin = counter();
-  const std::span<const std::byte> bytes = mapped_image(kernel, vdso, width);
+  const std::span<const std::byte> bytes = mapped_image(kernel, vdso, W);
   if (bytes.empty()) {
     found.outcome = bytes.data() == nullptr ? Outcome::kUnreadable : Outcome::kBadImage;
     found.image_error = ImageError::kNotElf;
     return found;
   }
   found.step_ends.image = counter();
-  found.image_error = parse_vdso_image(bytes, found.image, width);
+  found.image_error = parse_vdso_image(bytes, found.image, W);
   found.step_ends.parsed = counter();
   if (found.image_error != ImageError::kNone) {
     found.outcome = Outcome::kBadImage;
     return found;
   }
-  found.hints = scan_code(found.image);
+  found.hints = scan_code_of<W>(found.image);
   found.step_ends.scanned = counter();
   const Probe probe{&kernel, {vdso, whole_pages(bytes.size())}, found.hints, effort};
   const auto confirmed = [&](const vvar::Layout& layout) {
@@ -83,5 +83,10 @@ Discovery discover(const Kernel& kernel, const std::byte* vdso, Effort effort,
   found.outcome = bound ? Outcome::kBound : Outcome::kNoLayout;
   return found;
 }
+
+template Discovery discover_of<arch::CodeWidth::k32>(const Kernel& kernel, const std::byte* vdso,
+                                                     Effort effort) noexcept;
+template Discovery discover_of<arch::CodeWidth::k64>(const Kernel& kernel, const std::byte* vdso,
+                                                     Effort effort) noexcept;
 
 }  // namespace vvarclock::discover

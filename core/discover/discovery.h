@@ -50,9 +50,13 @@ struct Discovery {
 const std::byte* vdso_address() noexcept;
 
 // Looks for a layout to believe. Candidates that the code names come first. Never faults, leaves no
-// descriptor, reads no file. Allocates through libelf; errno may change. width: of the image; only
-// a simulation has another than its own.
-Discovery discover(const Kernel& kernel, const std::byte* vdso, Effort effort,
-                   arch::CodeWidth width = arch::kOwnWidth) noexcept;
+// descriptor, reads no file. Allocates through libelf; errno may change. W: of the image; only a
+// simulation has another than its own.
+template <arch::CodeWidth W>
+Discovery discover_of(const Kernel& kernel, const std::byte* vdso, Effort effort) noexcept;
+
+inline Discovery discover(const Kernel& kernel, const std::byte* vdso, Effort effort) noexcept {
+  return discover_of<arch::kOwnWidth>(kernel, vdso, effort);
+}
 
 }  // namespace vvarclock::discover

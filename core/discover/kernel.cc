@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "arch/x86/cpu.h"
 #include "arch/x86/raw_syscall.h"
 #include "arch/x86/rdtsc.h"
 
@@ -30,7 +31,8 @@ const std::byte* fixed_mapping(std::uintptr_t address) noexcept {
   return reinterpret_cast<const std::byte*>(address);
 }
 
-// lfence is on every x86-64 CPU, so it serves for checking whatever ordering was chosen.
+// lfence is on every CPU that counter_allowed() lets read, so it serves for checking whatever
+// ordering was chosen.
 constexpr Kernel kHost{readable,
                        arch::raw_clock_gettime,
                        arch::raw_clock_getres,
@@ -53,6 +55,9 @@ const Kernel& host_kernel(bool counter_allowed) noexcept {
 }
 
 bool counter_allowed() noexcept {
+  if (!arch::has_lfence()) {
+    return false;
+  }
   int state = 0;
   const long result = arch::raw_syscall(SYS_prctl, PR_GET_TSC, reinterpret_cast<long>(&state));
   return result < 0 ||

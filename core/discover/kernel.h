@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "arch/x86/raw_syscall.h"
 #include "core/vvar/binding.h"
 #include "core/vvar/clock_id.h"
 #include "core/vvar/cycles_to_ns.h"
@@ -19,8 +20,8 @@ struct Kernel {
   // May one load from this address? Answers without touching it itself, and leaves nothing behind.
   bool (*readable)(const std::byte* address) noexcept;
   // The system calls: 0 or a negative errno. Never the vDSO.
-  long (*clock_gettime)(clockid_t id, timespec* out) noexcept;
-  long (*clock_getres)(clockid_t id, timespec* out) noexcept;
+  long (*clock_gettime)(clockid_t id, arch::Timespec64* out) noexcept;
+  long (*clock_getres)(clockid_t id, arch::Timespec64* out) noexcept;
   // The counter and the page readers built on it. counter is null where the counter may not be
   // read.
   std::uint64_t (*counter)() noexcept;
@@ -55,7 +56,8 @@ bool read_clock_of_own_kind(vvar::BlockKind kind, const vvar::Binding& binding, 
 // it reads can be bracketed by system calls.
 const Kernel& host_kernel(bool counter_allowed) noexcept;
 
-// May this process read the time-stamp counter (prctl PR_GET_TSC)?
+// May this process read the time-stamp counter in order: prctl PR_GET_TSC does not forbid it, and
+// the CPU has lfence?
 bool counter_allowed() noexcept;
 
 }  // namespace vvarclock::discover

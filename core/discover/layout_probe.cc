@@ -75,8 +75,8 @@ Finding find_real_data(const Kernel& kernel, const vvar::Layout& layout,
 }
 
 bool ask_surroundings(const Kernel& kernel, Surroundings& around) noexcept {
-  timespec fine{};
-  timespec coarse{};
+  arch::Timespec64 fine{};
+  arch::Timespec64 coarse{};
   if (kernel.clock_getres(CLOCK_MONOTONIC, &fine) != 0 ||
       kernel.clock_getres(CLOCK_MONOTONIC_COARSE, &coarse) != 0 ||
       kernel.timezone(around.timezone) != 0) {

@@ -55,13 +55,19 @@ class ElfHandle {
 struct KnownFunction {
   std::string_view name;  // after "__vdso_", which is optional
   Function VdsoImage::*where;
+  bool instead = false;  // only where the image has no other name for it
 };
 
 constexpr std::string_view kPrefix = "__vdso_";
-constexpr std::array<KnownFunction, 4> kFunctions{{{"clock_gettime", &VdsoImage::clock_gettime},
-                                                   {"gettimeofday", &VdsoImage::gettimeofday},
-                                                   {"time", &VdsoImage::time},
-                                                   {"clock_getres", &VdsoImage::clock_getres}}};
+// The last two are what 32-bit images have beside the first ones, and instead of them where the
+// kernel is built without 32-bit time.
+constexpr std::array<KnownFunction, 6> kFunctions{
+    {{"clock_gettime", &VdsoImage::clock_gettime},
+     {"gettimeofday", &VdsoImage::gettimeofday},
+     {"time", &VdsoImage::time},
+     {"clock_getres", &VdsoImage::clock_getres},
+     {"clock_gettime64", &VdsoImage::clock_gettime, true},
+     {"clock_getres_time64", &VdsoImage::clock_getres, true}}};
 
 class Parser {
  public:
@@ -220,7 +226,8 @@ class Parser {
     name.remove_prefix(prefixed ? kPrefix.size() : 0);
     for (const KnownFunction& known : kFunctions) {
       Function& function = found_.*known.where;
-      if (name == known.name && (prefixed || function.size == 0)) {
+      const bool preferred = prefixed && !known.instead;
+      if (name == known.name && (preferred || function.size == 0)) {
         const std::uint64_t rest = text + found_.text.size() - offset;
         function = {offset,
                     symbol.st_size == 0 ? rest : std::min<std::uint64_t>(symbol.st_size, rest)};

@@ -34,8 +34,8 @@ struct ImageHeader {
   std::uint64_t segments = 0;  // where the program headers begin
   std::uint32_t segment_count = 0;
   std::uint64_t sections = 0;       // where the section headers begin
+  std::uint32_t section_count = 0;  // as the header has it
   std::uint64_t sections_size = 0;  // bytes; 0: none of the usual form
-  std::uint32_t section_count = 0;  // as the header claims, usual form or not
 };
 
 enum class HeaderError : std::uint8_t {

@@ -17,6 +17,18 @@
 
 #include "arch/x86/raw_syscall.h"
 
+namespace {
+
+int libc_result(long result) noexcept {
+  if (result < 0) {
+    errno = static_cast<int>(-result);
+    return -1;
+  }
+  return static_cast<int>(result);
+}
+
+}  // namespace
+
 extern "C" {
 
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): libelf's and glibc's
@@ -35,21 +47,26 @@ unsigned elf_version(unsigned version) {
 
 // The names of functions below are given by hand: headers may redirect them (large files, new C).
 
-// Symbols of their own since glibc 2.33. On 64-bit machines both are one.
+// Symbols of their own since glibc 2.33; both with 64-bit file sizes, which libelf is built for on
+// every machine.
 int glue_fstat(int descriptor, struct stat* out) noexcept asm("fstat");
 int glue_fstat64(int descriptor, struct stat* out) noexcept asm("fstat64");
 
 int glue_fstat(int descriptor, struct stat* out) noexcept {
-  const long result =
-      vvarclock::arch::raw_syscall(SYS_fstat, descriptor, reinterpret_cast<long>(out));
-  if (result < 0) {
-    errno = static_cast<int>(-result);
-    return -1;
-  }
-  return 0;
+  return libc_result(vvarclock::arch::raw_syscall(vvarclock::arch::kFstat, descriptor,
+                                                  reinterpret_cast<long>(out)));
 }
 
 int glue_fstat64(int descriptor, struct stat* out) noexcept { return glue_fstat(descriptor, out); }
+
+#ifdef __i386__
+// A symbol of its own on 32-bit machines since glibc 2.28. Three arguments are all that there are.
+int glue_fcntl64(int descriptor, int command, long argument) noexcept asm("fcntl64");
+
+int glue_fcntl64(int descriptor, int command, long argument) noexcept {
+  return libc_result(vvarclock::arch::raw_syscall(SYS_fcntl64, descriptor, command, argument));
+}
+#endif
 
 // glibc 2.38 renamed strtol for callers compiled as new C; binary literals are the difference.
 long glue_old_strtol(const char* text, char** end, int base) noexcept asm("strtol");

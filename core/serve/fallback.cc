@@ -4,6 +4,7 @@
 #include <gnu/libc-version.h>
 
 #include "arch/x86/raw_syscall.h"
+#include "core/serve/result.h"
 
 // Weak, because a program under glibc hands LD_PRELOAD on to children that are linked to musl: they
 // would not start for want of it.
@@ -40,25 +41,111 @@ bool glibc_has_minor(int minor) noexcept {
   return found >= minor;
 }
 
+constexpr vvar::SecNsec sec_nsec(const arch::Timespec64& time) noexcept {
+  return {static_cast<std::uint64_t>(time.tv_sec), static_cast<std::uint64_t>(time.tv_nsec)};
+}
+
+// 0, or the kernel's negative errno, or that the seconds do not fit. Null when the call allows it.
+template <AnyTimespec T>
+long ask(long (*call)(clockid_t, arch::Timespec64*) noexcept, clockid_t id, T* out) noexcept {
+  if constexpr (std::same_as<T, arch::Timespec64>) {
+    return call(id, out);
+  } else {
+    arch::Timespec64 wide;
+    const long result = call(id, out == nullptr ? nullptr : &wide);
+    return result != 0 || out == nullptr || store(out, sec_nsec(wide)) ? result : -EOVERFLOW;
+  }
+}
+
+template <AnyTimespec T>
+int ask_by_base(T* out, int base) noexcept {
+  const clockid_t id = clock_of_base(base);
+  if (id < 0) {
+    return 0;
+  }
+  const long result = ask(arch::raw_clock_gettime, id, out);
+  if (result == -EOVERFLOW) {
+    overflow();
+  }
+  return result == 0 ? base : 0;
+}
+
+#ifndef __x86_64__
+// The kernel's own gettimeofday and time cut their seconds to 32 bits.
+template <AnyTimeval T>
+long ask_time_of_day(T* out) noexcept {
+  arch::Timespec64 now;
+  const long result = arch::raw_clock_gettime(CLOCK_REALTIME, &now);
+  return result != 0 || store(out, sec_nsec(now)) ? result : -EOVERFLOW;
+}
+
+// By the clock of the last update, which is what the kernel's own time() shows.
+template <class Sec>
+Sec ask_seconds(Sec* out) noexcept {
+  arch::Timespec64 now;
+  const long result = arch::raw_clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  if (result != 0 || !fits<Sec>(sec_nsec(now).sec)) {
+    return libc_result<int>(result != 0 ? result : -EOVERFLOW);
+  }
+  const auto sec = static_cast<Sec>(now.tv_sec);
+  if (out != nullptr) {
+    *out = sec;
+  }
+  return sec;
+}
+#endif
+
 }  // namespace
 
 int clock_gettime(clockid_t id, timespec* out) noexcept {
-  return libc_result<int>(arch::raw_clock_gettime(id, out));
+  return libc_result<int>(ask(arch::raw_clock_gettime, id, out));
 }
 
 int clock_getres(clockid_t id, timespec* out) noexcept {
-  return libc_result<int>(arch::raw_clock_getres(id, out));
+  return libc_result<int>(ask(arch::raw_clock_getres, id, out));
 }
 
+#ifdef __x86_64__
 int gettimeofday(timeval* time, void* zone) noexcept {
   return libc_result<int>(arch::raw_gettimeofday(time, zone));
 }
 
 time_t time(time_t* out) noexcept { return libc_result<time_t>(arch::raw_time(out)); }
+#else
+int gettimeofday(timeval* time, void* zone) noexcept {
+  const long result = zone == nullptr ? 0 : arch::raw_gettimeofday(nullptr, zone);
+  return libc_result<int>(result != 0 || time == nullptr ? result : ask_time_of_day(time));
+}
 
-int timespec_get(timespec* out, int base) noexcept {
-  const clockid_t id = clock_of_base(base);
-  return id >= 0 && arch::raw_clock_gettime(id, out) == 0 ? base : 0;
+time_t time(time_t* out) noexcept { return ask_seconds(out); }
+#endif
+
+int timespec_get(timespec* out, int base) noexcept { return ask_by_base(out, base); }
+
+#ifndef __x86_64__
+int clock_gettime(clockid_t id, arch::Timespec64* out) noexcept {
+  return libc_result<int>(ask(arch::raw_clock_gettime, id, out));
+}
+
+int clock_getres(clockid_t id, arch::Timespec64* out) noexcept {
+  return libc_result<int>(ask(arch::raw_clock_getres, id, out));
+}
+
+int gettimeofday(arch::Timeval64* time, void* zone) noexcept {
+  if (zone != nullptr) {
+    *static_cast<struct timezone*>(zone) = {};
+  }
+  return time == nullptr ? 0 : libc_result<int>(ask_time_of_day(time));
+}
+
+std::int64_t time(std::int64_t* out) noexcept { return ask_seconds(out); }
+
+int timespec_get(arch::Timespec64* out, int base) noexcept { return ask_by_base(out, base); }
+#endif
+
+int overflow() noexcept {
+  errno = EOVERFLOW;
+  return -1;
 }
 
 clockid_t clock_of_base(int base) noexcept {

@@ -46,7 +46,7 @@ struct PageRawSource {
 
 struct RawSyscall {
   long raw_ns(std::uint64_t& ns) const noexcept {
-    timespec time;
+    arch::Timespec64 time;
     const long error = arch::raw_clock_gettime(CLOCK_MONOTONIC_RAW, &time);
     if (error == 0) {
       ns = static_cast<std::uint64_t>(time.tv_sec) * vvar::kNsPerSec +

@@ -33,10 +33,10 @@ const char* objection(const struct stat& status) noexcept {
 // By system call: fstat and its kin became names of their own in glibc 2.33, and we run on older
 // ones.
 bool look_at(int file, struct stat& status) noexcept {
-  return arch::raw_syscall(SYS_fstat, file, reinterpret_cast<long>(&status)) == 0;
+  return arch::raw_syscall(arch::kFstat, file, reinterpret_cast<long>(&status)) == 0;
 }
 long look_at(const char* path, struct stat& status) noexcept {
-  return arch::raw_syscall(SYS_newfstatat, AT_FDCWD, reinterpret_cast<long>(path),
+  return arch::raw_syscall(arch::kFstatat, AT_FDCWD, reinterpret_cast<long>(path),
                            reinterpret_cast<long>(&status), AT_SYMLINK_NOFOLLOW);
 }
 

@@ -8,8 +8,11 @@
 // Pure.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
+#include "arch/halves.h"
 #include "arch/wide_multiply.h"
 
 namespace vvarclock::vvar {
@@ -20,6 +23,32 @@ struct SecNsec {
   std::uint64_t sec;
   std::uint64_t nsec;
 };
+
+// What the hot path hands over: less than a second of nanoseconds, which one register holds.
+struct ShortTime {
+  arch::Halves sec{0, 0};
+  std::uint32_t nsec = 0;
+};
+using HotTime = std::conditional_t<arch::kTwoRegisters, ShortTime, SecNsec>;
+
+template <class Time>
+concept AnyTime = std::same_as<Time, SecNsec> || std::same_as<Time, ShortTime>;
+
+// nsec is less than a second.
+constexpr void set(SecNsec& time, std::uint64_t sec, std::uint64_t nsec) noexcept {
+  time = {sec, nsec};
+}
+constexpr void set(SecNsec& time, arch::Halves sec, std::uint32_t nsec) noexcept {
+  time = {static_cast<std::uint64_t>(sec), nsec};
+}
+constexpr void set(ShortTime& time, arch::Halves sec, std::uint32_t nsec) noexcept {
+  time = {sec, nsec};
+}
+constexpr void set(ShortTime& time, std::uint64_t sec, std::uint64_t nsec) noexcept {
+  time = {arch::Halves(sec), arch::low_half(nsec)};
+}
+
+using arch::kTwoRegisters;
 
 // Below this, delta * mult + base cannot overflow: delta < 2^31, mult < 2^32, base < 2^30 << 32.
 constexpr bool is_narrow(std::uint64_t delta) noexcept { return (delta >> 31) == 0; }
@@ -56,9 +85,21 @@ constexpr bool carry_one(SecNsec& time) noexcept {
   return true;
 }
 
+// ns / 10^9. Where a number is two registers a division is a library call; there it is the
+// multiplication by 2^75 / (10^9 / 2^9), rounded up: too large by 399807 / 2^75 of it at most,
+// which no ns / 2^9 (55 bits) is large enough to show.
+constexpr std::uint64_t whole_seconds_by_reciprocal(std::uint64_t ns) noexcept {
+  constexpr std::uint64_t kReciprocal = 0x44b82fa09b5a53;
+  return arch::mul_64x64_high(ns >> 9, kReciprocal) >> 11;
+}
+constexpr std::uint64_t whole_seconds(std::uint64_t ns) noexcept {
+  return kTwoRegisters ? whole_seconds_by_reciprocal(ns) : ns / kNsPerSec;
+}
+
 // Whole seconds out of any number of nanoseconds.
 constexpr SecNsec carry(std::uint64_t sec, std::uint64_t nsec) noexcept {
-  return {sec + nsec / kNsPerSec, nsec % kNsPerSec};
+  const std::uint64_t carried = whole_seconds(nsec);
+  return {sec + carried, nsec - carried * kNsPerSec};
 }
 
 // Time + an offset of a time namespace: offset_sec is signed (two's complement), offset_nsec is 0

@@ -61,7 +61,9 @@ want_tests() {
     want bwrap bubblewrap
     want musl-gcc musl-tools
     want redis-benchmark redis-tools
-    want_file gcc-12-multilib /usr/lib/gcc/x86_64-linux-gnu/*/32/libgcc.a
+    # For 32-bit programs; g++-multilib itself cannot be beside cross compilers.
+    want_file g++-12-multilib /usr/lib/gcc/x86_64-linux-gnu/*/32/libstdc++.a
+    want qemu-i386 qemu-user
 }
 
 # Installs what was wanted and is missing, or stops.

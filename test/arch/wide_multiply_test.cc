@@ -4,13 +4,14 @@
 // integers itself, against addition of shifted summands, one bit of the multiplier at a time.
 #include "arch/wide_multiply.h"
 
+#include "arch/int128.h"
 #include "test/support/catch.h"
 #include "test/support/random.h"
 
 namespace vvarclock::arch {
 namespace {
 
-__extension__ using U128 = unsigned __int128;
+using U128 = arch::Uint128;
 
 struct Product {
   std::uint64_t high;

@@ -50,7 +50,7 @@ def count_code(library):
         for function in ("clock_gettime", "gettimeofday", "timespec_get", "clock_getres"):
             count("exported", column, function, len(library.hot(library.functions[function])))
         for name, start in library.functions.items():
-            if match := re.search(r"::clock_getres<.*::(kBlock\w+)>\(", name):
+            if match := re.search(r"::clock_getres<.*::(kBlock\w+)[,>]", name):
                 if match[1] in GENERIC:
                     count("clock_getres", column, match[1], library.lengths(start)[0][1])
     return counted

@@ -16,7 +16,7 @@ INSTRUCTION = re.compile(r"^ +([0-9a-f]+):\t(?:(?:cs|ds|data16|notrack|bnd|rex\.
 PADDING = re.compile(r"^(nop|xchg +%ax,%ax|int3|data16)")
 COUNTERS = ("rdtsc", "rdtscp")
 READER = re.compile(r"::serve::\(anonymous namespace\)::(clock_gettime|gettimeofday|timespec_get)"
-                    r"<.*::(kBlock\w+), .*::(\w+)Tsc, (\d)>\(")
+                    r"<.*::(kBlock\w+), .*::(\w+)Tsc, (\d)[,>]")
 
 
 class Instruction:

@@ -6,13 +6,13 @@
 #pragma once
 
 #include <sys/ptrace.h>
-#include <sys/user.h>
 
 #include <csignal>
 #include <cstdint>
 
 #include "arch/x86/rdtsc.h"
 #include "test/support/process.h"
+#include "test/support/registers.h"
 
 namespace vvarclock::process {
 
@@ -28,14 +28,15 @@ class Tracer {
   [[nodiscard]] long steps_of(const void* function) const {
     user_regs_struct registers = registers_now();
     long before = 0;
-    while (registers.rip != reinterpret_cast<std::uintptr_t>(function)) {
+    while (static_cast<std::uintptr_t>(instruction_of(registers)) !=
+           reinterpret_cast<std::uintptr_t>(function)) {
       expect(++before < kMostSteps, "the function was not called");
       registers = step(registers);
     }
-    const auto back = static_cast<unsigned long long>(word_at(registers.rsp));
-    const unsigned long long stack = registers.rsp;
+    const auto back = static_cast<RegisterWord>(word_at(stack_of(registers)));
+    const RegisterWord stack = stack_of(registers);
     long steps = 0;
-    while (registers.rip != back || registers.rsp <= stack) {
+    while (instruction_of(registers) != back || stack_of(registers) <= stack) {
       expect(++steps < kMostSteps, "the function did not return");
       registers = step(registers);
     }
@@ -50,12 +51,12 @@ class Tracer {
  private:
   [[nodiscard]] user_regs_struct step(user_regs_struct registers) const {
     constexpr long kRdtscp = 0xf9010f;
-    if ((word_at(registers.rip) & 0xffffff) == kRdtscp) {
+    if ((word_at(instruction_of(registers)) & 0xffffff) == kRdtscp) {
       const std::uint64_t counter = arch::LfenceTsc::read();
-      registers.rax = counter & 0xffffffff;
-      registers.rdx = counter >> 32;
-      registers.rcx = 0;
-      registers.rip += 3;
+      a_of(registers) = static_cast<RegisterWord>(counter & 0xffffffff);
+      d_of(registers) = static_cast<RegisterWord>(counter >> 32);
+      c_of(registers) = 0;
+      instruction_of(registers) += 3;
       expect(ptrace(PTRACE_SETREGS, child_, nullptr, &registers) == 0, "ptrace: %s",
              std::strerror(errno));
       return registers;
@@ -71,10 +72,10 @@ class Tracer {
     return registers;
   }
 
-  [[nodiscard]] long word_at(unsigned long long at) const {
+  [[nodiscard]] long word_at(RegisterWord at) const {
     errno = 0;
     const long word = ptrace(PTRACE_PEEKTEXT, child_, at, nullptr);
-    expect(errno == 0, "memory at %llx: %s", at, std::strerror(errno));
+    expect(errno == 0, "memory at %lx: %s", static_cast<unsigned long>(at), std::strerror(errno));
     return word;
   }
 

@@ -72,7 +72,7 @@ void check_getres(clockid_t id) {
     errno = kUntouched;
     const int null_result = ::clock_getres(id, nullptr);
     const int null_errno = errno;
-    if (arch::raw_clock_getres(id, nullptr) != first) {
+    if (arch::raw_clock_getres(id, static_cast<timespec*>(nullptr)) != first) {
       continue;
     }
     expect_same_result("clock_getres", id, first, result, own_errno);
@@ -90,7 +90,7 @@ void check_getres(clockid_t id) {
 // pointer's fault.
 void check_null_gettime() {
   for (const clockid_t id : {10, 100, -1, INT_MIN, INT_MAX, 2, 3}) {
-    const long kernel = arch::raw_clock_gettime(id, nullptr);
+    const long kernel = arch::raw_clock_gettime(id, static_cast<timespec*>(nullptr));
     errno = kUntouched;
     timespec* volatile null = nullptr;
     const int result = ::clock_gettime(id, null);

@@ -6,7 +6,6 @@
 // hides: rdtsc behind lfence, rdtscp, or rdtsc with no fence at all; clocks that need no counter
 // read none; no served clock reaches a syscall instruction.
 #include <sys/ptrace.h>
-#include <sys/user.h>
 
 #include <algorithm>
 #include <csignal>
@@ -14,6 +13,7 @@
 
 #include "test/support/clock_calls.h"
 #include "test/support/clock_filter.h"
+#include "test/support/registers.h"
 
 namespace vvarclock::process {
 namespace {
@@ -81,8 +81,9 @@ class Stepper {
     expect(ptrace(PTRACE_GETREGS, child_, nullptr, &registers) == 0, "ptrace: %s",
            std::strerror(errno));
     errno = 0;
-    const long word = ptrace(PTRACE_PEEKTEXT, child_, registers.rip, nullptr);
-    expect(errno == 0, "code at %llx: %s", registers.rip, std::strerror(errno));
+    const long word = ptrace(PTRACE_PEEKTEXT, child_, instruction_of(registers), nullptr);
+    expect(errno == 0, "code at %lx: %s", static_cast<unsigned long>(instruction_of(registers)),
+           std::strerror(errno));
     return word;
   }
 

@@ -2,7 +2,8 @@
 # Guards against: a library that a host process cannot take in: further needs, further names, thread-local storage, writable
 # code, a C library newer than the agreed floor.
 #
-# Reads the built file. Usage: library_test.sh LIBRARY LIBELF, LIBELF being "static" or "shared".
+# Reads the built file. Usage: library_test.sh LIBRARY LIBELF, LIBELF being "static" or "shared". The library
+# may be of either width.
 set -u
 # shellcheck source=test/preload/process_support.sh
 . "${0%/*}/process_support.sh"
@@ -15,7 +16,13 @@ exported() {
   LC_ALL=C readelf --dyn-syms --wide "$library" |
     awk '$7 ~ /^[0-9]+$/ && ($5 == "GLOBAL" || $5 == "WEAK" || $5 == "UNIQUE") { print $8 }' | sort
 }
-expect 'exported names' "$(printf 'clock_getres\nclock_gettime\ngettimeofday\ntime\ntimespec_get')" "$(exported)"
+names='clock_getres clock_gettime gettimeofday time timespec_get'
+if LC_ALL=C readelf --file-header "$library" | grep -q 'Class: *ELF32'; then
+  # Those of programs with 64-bit seconds.
+  names="__clock_getres64 __clock_gettime64 __gettimeofday64 __time64 __timespec_get64 $names"
+fi
+# shellcheck disable=SC2086 # one line each
+expect 'exported names' "$(printf '%s\n' $names)" "$(exported | LC_ALL=C sort)"
 expect 'exported versions' '' "$(exported | grep @)"
 expect 'indirect functions' '' "$(LC_ALL=C readelf --syms --wide "$library" | awk '$4 == "IFUNC" { print $8 }')"
 expect 'relocations of indirect functions' '' "$(LC_ALL=C readelf --relocs --wide "$library" | grep -o IRELATIV | sort -u)"

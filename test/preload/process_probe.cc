@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
-#include <xmmintrin.h>
 
 #include <algorithm>
 #include <csignal>
@@ -100,13 +99,16 @@ void print_limits_and_modes(int out) {
   for (int resource = 0; resource < RLIMIT_NLIMITS; ++resource) {
     rlimit limit{};
     getrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
-    dprintf(out, "limit %d: %lx %lx\n", resource, limit.rlim_cur, limit.rlim_max);
+    dprintf(out, "limit %d: %llx %llx\n", resource, static_cast<unsigned long long>(limit.rlim_cur),
+            static_cast<unsigned long long>(limit.rlim_max));
   }
   const mode_t mask = umask(022);
   unsigned short x87 = 0;
+  unsigned mxcsr = 0;
   asm volatile("fnstcw %0" : "=m"(x87));
+  asm volatile("stmxcsr %0" : "=m"(mxcsr));
   dprintf(out, "umask %o, mxcsr %x, x87 %x, dumpable %d, no new privileges %d, errno %d\n", mask,
-          _mm_getcsr(), x87, prctl(PR_GET_DUMPABLE), prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0),
+          mxcsr, x87, prctl(PR_GET_DUMPABLE), prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0),
           errno_at_start);
   for (const auto which : {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF}) {
     itimerval timer{};

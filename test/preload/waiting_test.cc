@@ -19,7 +19,9 @@ namespace {
 // In the past, at once, sooner than a system call takes, and long enough to sleep.
 constexpr std::array<std::int64_t, 6> kAhead{-1'000'000, 0, 300, 20'000, 150'000, 1'100'000};
 
-timespec to_timespec(std::int64_t ns) { return {ns / kNsPerSec, ns % kNsPerSec}; }
+timespec to_timespec(std::int64_t ns) {
+  return {static_cast<time_t>(ns / kNsPerSec), static_cast<long>(ns % kNsPerSec)};
+}
 
 const Call& call_of(clockid_t clock) {
   const auto reads = [clock](const Call& call) {

@@ -23,7 +23,7 @@ constexpr std::uint64_t kBootSec = 1'790'000'000;
 constexpr std::uint64_t kSettleCycles = 4000;
 
 std::uint64_t settled_tsc() noexcept {
-  __builtin_ia32_mfence();
+  asm volatile("mfence" : : : "memory");
   const std::uint64_t begin = arch::LfenceTsc::read();
   std::uint64_t now = begin;
   while (now - begin < kSettleCycles) {
@@ -132,7 +132,7 @@ std::uint64_t FakeKernel::tsc_now() const noexcept {
   return setup_.real_counter ? settled_tsc() : SimCounter::now;
 }
 
-long FakeKernel::clock_gettime(clockid_t id, timespec* out) const noexcept {
+long FakeKernel::clock_gettime(clockid_t id, arch::Timespec64* out) const noexcept {
   const auto ask = [&](const Snapshot& snapshot) {
     const std::uint64_t tsc = setup_.real_counter ? arch::LfenceTsc::read() : SimCounter::now;
     return reference_ns(snapshot, static_cast<vvar::ClockId>(id), tsc);
@@ -141,7 +141,7 @@ long FakeKernel::clock_gettime(clockid_t id, timespec* out) const noexcept {
     return -EINVAL;
   }
   const Int128 ns = setup_.real_counter ? box_.with(ask) : ask(state_);
-  *out = {static_cast<time_t>(ns / kSecond), static_cast<long>(ns % kSecond)};
+  *out = {static_cast<std::int64_t>(ns / kSecond), static_cast<std::int64_t>(ns % kSecond)};
   return 0;
 }
 

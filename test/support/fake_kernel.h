@@ -97,7 +97,7 @@ class FakeKernel {
   [[nodiscard]] const Snapshot& state() const noexcept { return state_; }
   [[nodiscard]] const SnapshotBox<Snapshot>& published() const noexcept { return box_; }
   // The system call at this instant. -22 (EINVAL) for ids that it does not know.
-  long clock_gettime(clockid_t id, timespec* out) const noexcept;
+  long clock_gettime(clockid_t id, arch::Timespec64* out) const noexcept;
 
   // Events. Each is one update of the page.
   void tick();

@@ -37,7 +37,7 @@ std::byte* map_new(void* where, std::size_t size, int protection, int flags, int
   return static_cast<std::byte*>(at);
 }
 
-long getres(clockid_t id, timespec* out) noexcept {
+long getres(clockid_t id, arch::Timespec64* out) noexcept {
   const auto clock = static_cast<vvar::ClockId>(id);
   if (!vvar::is_in(clock, vvar::kServedIds)) {
     return -EINVAL;
@@ -235,7 +235,7 @@ const discover::Kernel& FakeKernel::table() const noexcept {
   static constexpr discover::Kernel kTable{
       .readable = [](const std::byte* address) noexcept { return living->readable(address); },
       .clock_gettime =
-          [](clockid_t id, timespec* out) noexcept {
+          [](clockid_t id, arch::Timespec64* out) noexcept {
             SimCounter::read();  // a system call takes time, and ticks arrive meanwhile
             return living->clock_gettime(id, out);
           },

@@ -1,6 +1,7 @@
 // The simulated hypervisor's two clocks.
 #include "test/support/hypervisor.h"
 
+#include "arch/int128.h"
 #include "arch/load.h"
 #include "test/support/page_store.h"
 #include "test/support/timekeeper.h"
@@ -8,7 +9,7 @@
 namespace vvarclock::test {
 namespace {
 
-__extension__ using Uint128 = unsigned __int128;
+using arch::Uint128;
 
 // Offsets of the record and of the page, spelled out here so that a slip in the readers' own does
 // not cancel out.
@@ -27,12 +28,12 @@ void set_rates(Hypervisor& hypervisor, std::uint64_t tsc_hz) noexcept {
   Uint128 mul = (Uint128{kSecond} << 32) / tsc_hz;
   std::int32_t shift = 0;
   while (mul >> 32 != 0) {
-    mul >>= 1;
+    mul = mul >> 1;
     ++shift;
   }
   while (mul >> 31 == 0) {
     --shift;
-    mul = shift < 0 ? (Uint128{kSecond} << (32 - shift)) / tsc_hz : mul << 1;
+    mul = shift < 0 ? (Uint128{kSecond} << static_cast<unsigned>(32 - shift)) / tsc_hz : mul << 1;
   }
   hypervisor.tsc_to_system_mul = static_cast<std::uint32_t>(mul);
   hypervisor.tsc_shift = shift;
@@ -54,7 +55,8 @@ std::uint64_t pvclock_ns(const Hypervisor& h, std::uint64_t tsc) noexcept {
     return h.system_time;
   }
   const Uint128 ticks = tsc - h.tsc_timestamp;
-  const Uint128 scaled = h.tsc_shift < 0 ? ticks >> -h.tsc_shift : ticks << h.tsc_shift;
+  const Uint128 scaled = h.tsc_shift < 0 ? ticks >> static_cast<unsigned>(-h.tsc_shift)
+                                         : ticks << static_cast<unsigned>(h.tsc_shift);
   return h.system_time + static_cast<std::uint64_t>((scaled * h.tsc_to_system_mul) >> 32);
 }
 

@@ -32,7 +32,7 @@ struct ImageFunction {
 };
 
 struct ImageSpec {
-  arch::CodeWidth width = arch::CodeWidth::k64;
+  arch::CodeWidth width = arch::kOwnWidth;
   std::vector<ImageFunction> functions;  // laid out in this order, 16-byte aligned
   std::uint64_t link_base = 0;      // added to every address of the file, as before kernel 3.16
   std::size_t text_offset = 0x600;  // file offset of the first function

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <random>
@@ -31,6 +32,9 @@ class Random {
 
   // 0 .. bound-1; bound is not 0. The bias of the remainder does not matter here.
   std::uint64_t below(std::uint64_t bound) { return engine_() % bound; }
+
+  // The same for sizes and indices.
+  std::size_t index_below(std::size_t bound) { return static_cast<std::size_t>(below(bound)); }
 
   // Where arithmetic breaks: edges of words and their neighbours, and numbers of every length in
   // bits.

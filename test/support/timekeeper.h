@@ -11,12 +11,13 @@
 
 #include <cstdint>
 
+#include "arch/int128.h"
 #include "arch/x86/clock_mode.h"
 #include "core/vvar/clock_id.h"
 
 namespace vvarclock::test {
 
-__extension__ using Int128 = __int128;
+using arch::Int128;
 
 inline constexpr std::int64_t kSecond = 1'000'000'000;  // ns
 inline constexpr std::uint32_t kTicksPerSecond = 250;

@@ -36,8 +36,9 @@ Refs refs_of(const Code& code, CodeExtent extent = CodeExtent::kWholeStretch) {
   }
   const test::GuardedBytes guarded(image);
   Refs refs;
-  visit_code_refs(guarded.get(), kStart, image.size(), extent,
-                  [&](const CodeRef& ref) { refs.emplace_back(ref.kind, ref.value); });
+  visit_code_refs<CodeWidth::k64>(
+      guarded.get(), kStart, image.size(), extent,
+      [&](const CodeRef& ref) { refs.emplace_back(ref.kind, ref.value); });
   return refs;
 }
 
@@ -188,10 +189,10 @@ TEST_CASE("a stretch that is not inside the image is cut or empty") {
   int visits = 0;
   const auto count = [&](const CodeRef&) { ++visits; };
   const test::GuardedBytes guarded(image);
-  visit_code_refs(guarded.get(), 32, 4096, CodeExtent::kWholeStretch, count);
-  visit_code_refs(guarded.get(), 64, 64, CodeExtent::kWholeStretch, count);
-  visit_code_refs(guarded.get(), 4096, 8192, CodeExtent::kUntilReturn, count);
-  visit_code_refs(guarded.get(), 40, 20, CodeExtent::kUntilReturn, count);
+  visit_code_refs<CodeWidth::k64>(guarded.get(), 32, 4096, CodeExtent::kWholeStretch, count);
+  visit_code_refs<CodeWidth::k64>(guarded.get(), 64, 64, CodeExtent::kWholeStretch, count);
+  visit_code_refs<CodeWidth::k64>(guarded.get(), 4096, 8192, CodeExtent::kUntilReturn, count);
+  visit_code_refs<CodeWidth::k64>(guarded.get(), 40, 20, CodeExtent::kUntilReturn, count);
   CHECK(visits == 0);
 }
 
@@ -200,13 +201,13 @@ TEST_CASE("random code never leads out of the image") {
   CAPTURE(random.seed());
   long visits = 0;
   for (int round = 0; round < 2000; ++round) {
-    std::vector<std::byte> image(random.below(300));
+    std::vector<std::byte> image(random.index_below(300));
     for (std::byte& byte : image) {
       byte = static_cast<std::byte>(random.below(256));
     }
     const test::GuardedBytes guarded(image);
-    visit_code_refs(guarded.get(), random.below(300), random.below(400), CodeExtent::kUntilReturn,
-                    [&](const CodeRef&) { ++visits; });
+    visit_code_refs<CodeWidth::k64>(guarded.get(), random.index_below(300), random.index_below(400),
+                                    CodeExtent::kUntilReturn, [&](const CodeRef&) { ++visits; });
   }
   CHECK(visits > 0);
 }

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 
+#include "arch/int128.h"
 #include "test/support/catch.h"
 #include "test/support/random.h"
 #include "test/support/scripted_counter.h"
@@ -15,7 +16,7 @@
 namespace vvarclock::arch {
 namespace {
 
-__extension__ using U128 = unsigned __int128;
+using U128 = arch::Uint128;
 using test::ScriptedCounter;
 
 // 100 ns units per tick of a 2 GHz counter: 1/200, as a 0.64 fraction.

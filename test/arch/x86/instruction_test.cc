@@ -195,7 +195,7 @@ TEST_CASE("random bytes never lead past their end") {
   CAPTURE(random.seed());
   int understood = 0;
   for (int round = 0; round < 3000; ++round) {
-    std::vector<std::byte> code(random.below(20));
+    std::vector<std::byte> code(random.index_below(20));
     for (std::byte& byte : code) {
       byte = static_cast<std::byte>(random.below(256));
     }

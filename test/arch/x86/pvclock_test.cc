@@ -9,6 +9,7 @@
 #include <array>
 #include <cstring>
 
+#include "arch/int128.h"
 #include "test/support/catch.h"
 #include "test/support/random.h"
 #include "test/support/scripted_counter.h"
@@ -16,7 +17,7 @@
 namespace vvarclock::arch {
 namespace {
 
-__extension__ using U128 = unsigned __int128;
+using U128 = arch::Uint128;
 using test::ScriptedCounter;
 
 constexpr std::uint32_t kHalf = 1U << 31;  // half a nanosecond per shifted tick
@@ -24,7 +25,7 @@ constexpr std::uint32_t kHalf = 1U << 31;  // half a nanosecond per shifted tick
 // Multiplication and division in place of shifts; bits above 2^64 fall off before the
 // multiplication, as in the kernel.
 std::uint64_t reference_scale(std::uint64_t ticks, std::uint32_t mul, int shift) {
-  const U128 power = static_cast<U128>(1) << (shift < 0 ? -shift : shift);
+  const U128 power = static_cast<U128>(1) << static_cast<unsigned>(shift < 0 ? -shift : shift);
   const auto shifted = static_cast<std::uint64_t>(shift < 0 ? ticks / power : ticks * power);
   return static_cast<std::uint64_t>((static_cast<U128>(shifted) * mul) /
                                     (static_cast<U128>(1) << 32));

@@ -15,9 +15,18 @@
 namespace vvarclock::arch {
 namespace {
 
+// The calls with two 64-bit words.
+#ifdef __x86_64__
+constexpr long kClockGettime = SYS_clock_gettime;
+constexpr long kClockGetres = SYS_clock_getres;
+#else
+constexpr long kClockGettime = SYS_clock_gettime64;
+constexpr long kClockGetres = SYS_clock_getres_time64;
+#endif
+
 long negative_errno(long libc_result) { return libc_result == -1 ? -errno : libc_result; }
 
-bool ordered(const timespec& a, const timespec& b) {
+bool ordered(const Timespec64& a, const Timespec64& b) {
   return a.tv_sec < b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec <= b.tv_nsec);
 }
 
@@ -25,12 +34,12 @@ TEST_CASE("raw clock_gettime lies between two calls of libc's syscall", "[arch]"
   for (const clockid_t id :
        {CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME, CLOCK_TAI}) {
     CAPTURE(id);
-    timespec before{};
-    timespec now{};
-    timespec after{};
-    REQUIRE(syscall(SYS_clock_gettime, id, &before) == 0);
+    Timespec64 before{};
+    Timespec64 now{};
+    Timespec64 after{};
+    REQUIRE(syscall(kClockGettime, id, &before) == 0);
     REQUIRE(raw_clock_gettime(id, &now) == 0);
-    REQUIRE(syscall(SYS_clock_gettime, id, &after) == 0);
+    REQUIRE(syscall(kClockGettime, id, &after) == 0);
     CHECK(ordered(before, now));
     CHECK(ordered(now, after));
   }
@@ -39,18 +48,20 @@ TEST_CASE("raw clock_gettime lies between two calls of libc's syscall", "[arch]"
 TEST_CASE("results and errno equal libc's for every kind of id", "[arch]") {
   for (clockid_t id = -40; id <= 40; ++id) {
     CAPTURE(id);
-    timespec ours{};
-    timespec libc{};
-    CHECK(raw_clock_gettime(id, &ours) == negative_errno(syscall(SYS_clock_gettime, id, &libc)));
-    CHECK(raw_clock_getres(id, &ours) == negative_errno(syscall(SYS_clock_getres, id, &libc)));
+    Timespec64 ours{};
+    Timespec64 libc{};
+    CHECK(raw_clock_gettime(id, &ours) == negative_errno(syscall(kClockGettime, id, &libc)));
+    CHECK(raw_clock_getres(id, &ours) == negative_errno(syscall(kClockGetres, id, &libc)));
     CHECK(ours.tv_sec == libc.tv_sec);
     CHECK(ours.tv_nsec == libc.tv_nsec);
-    CHECK(raw_clock_getres(id, nullptr) == negative_errno(syscall(SYS_clock_getres, id, nullptr)));
+    CHECK(raw_clock_getres(id, static_cast<Timespec64*>(nullptr)) ==
+          negative_errno(syscall(kClockGetres, id, nullptr)));
   }
 }
 
 TEST_CASE("a bad pointer is EFAULT and errno stays as it was", "[arch]") {
-  auto* const bad = reinterpret_cast<timespec*>(std::uintptr_t{8});
+  auto* bad = reinterpret_cast<Timespec64*>(std::uintptr_t{8});
+  asm("" : "+r"(bad));  // or the compiler sees it
   errno = 4711;
   CHECK(raw_clock_gettime(CLOCK_MONOTONIC, bad) == -EFAULT);
   CHECK(raw_clock_gettime(1000, bad) == -EINVAL);

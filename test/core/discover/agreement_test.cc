@@ -25,12 +25,12 @@ struct Behind {
   inline static std::uint32_t asked = 0;
   inline static std::uint32_t last = 0;
 
-  static long clock_gettime(clockid_t wanted, timespec* out) noexcept {
+  static long clock_gettime(clockid_t wanted, arch::Timespec64* out) noexcept {
     if (wanted != id || ++asked == 1 || asked > last) {
       return kernel->clock_gettime(wanted, out);
     }
     const Int128 ns = reference_ns(before, static_cast<vvar::ClockId>(id), SimCounter::now);
-    *out = {static_cast<time_t>(ns / kSecond), static_cast<long>(ns % kSecond)};
+    *out = {static_cast<std::int64_t>(ns / kSecond), static_cast<std::int64_t>(ns % kSecond)};
     return 0;
   }
 };

@@ -38,7 +38,11 @@ ImageSpec silent(const Layout& layout) {
 }
 
 Discovery discover_on(const FakeKernel& kernel, arch::CodeWidth width) {
-  return discover::discover(kernel.table(), kernel.image(), discover::kAttachEffort, width);
+  return width == arch::CodeWidth::k64
+             ? discover::discover_of<arch::CodeWidth::k64>(kernel.table(), kernel.image(),
+                                                           discover::kAttachEffort)
+             : discover::discover_of<arch::CodeWidth::k32>(kernel.table(), kernel.image(),
+                                                           discover::kAttachEffort);
 }
 Discovery discover_on(const FakeKernel& kernel) {
   return discover_on(kernel, width_of(kernel.layout()));
@@ -53,8 +57,8 @@ bool reads_as_the_kernel_answers(const ProbeKernel& kernel, const Discovery& fou
   const bool counts = mode != arch::kModeNone &&
                       (mode != arch::kModePvclock || found.layout->pvclock != vvar::kNoPage);
   for (const vvar::NamedClock& clock : vvar::kServedClocks) {
-    timespec before{};
-    timespec after{};
+    arch::Timespec64 before{};
+    arch::Timespec64 after{};
     vvar::SecNsec own{};
     kernel.table().clock_gettime(static_cast<clockid_t>(clock.id), &before);
     const bool served =

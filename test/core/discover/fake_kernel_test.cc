@@ -31,7 +31,7 @@ std::ostream& operator<<(std::ostream& out, const Time& time) {
 }
 
 Time ask(const FakeKernel& kernel, vvar::ClockId id) {
-  timespec answer{};
+  arch::Timespec64 answer{};
   REQUIRE(kernel.clock_gettime(static_cast<clockid_t>(id), &answer) == 0);
   return {answer.tv_sec, answer.tv_nsec};
 }
@@ -98,7 +98,7 @@ TEST_CASE("the reference answers as worked out by hand", "[fake_kernel]") {
   CHECK(ask(kernel, vvar::kRealtimeCoarse) == Time{1'790'000'001, 623'456'789});
   CHECK(ask(kernel, vvar::kRealtime) == Time{1'790'000'001, 623'456'790});
 
-  timespec unused{};
+  arch::Timespec64 unused{};
   CHECK(kernel.clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &unused) == -EINVAL);
   CHECK(kernel.clock_gettime(-1, &unused) == -EINVAL);
 }

@@ -26,7 +26,7 @@ std::ostream& operator<<(std::ostream& out, const Time& time) {
 }
 
 Time ask(const FakeKernel& kernel, vvar::ClockId id) {
-  timespec answer{};
+  arch::Timespec64 answer{};
   REQUIRE(kernel.clock_gettime(static_cast<clockid_t>(id), &answer) == 0);
   return {answer.tv_sec, answer.tv_nsec};
 }

@@ -113,7 +113,7 @@ std::string judge(const FakeKernel& kernel, vvar::ClockId id) {
       (hot.sec != own.sec || hot.nsec != own.nsec)) {
     return "the hot path reads otherwise";
   }
-  timespec asked{};
+  arch::Timespec64 asked{};
   kernel.clock_gettime(static_cast<clockid_t>(id), &asked);
   if (served && (own.sec != static_cast<std::uint64_t>(asked.tv_sec) ||
                  own.nsec != static_cast<std::uint64_t>(asked.tv_nsec))) {
@@ -179,8 +179,8 @@ namespace {
 
 // Reads one clock between two system calls while time passes; true when it lies between them.
 bool is_bracketed(const FakeKernel& kernel, vvar::ClockId id) {
-  timespec before{};
-  timespec after{};
+  arch::Timespec64 before{};
+  arch::Timespec64 after{};
   vvar::SecNsec own{};
   kernel.table().clock_gettime(static_cast<clockid_t>(id), &before);
   if (!kernel.table().read_clock(kernel.layout().block, kernel.binding(), id, own)) {
@@ -215,8 +215,8 @@ TEST_CASE("ticks and other clock sources arrive in the middle of a read: it stay
       SimCounter::step = 1'500'000;  // an interrupt every few reads
       int outside = 0;
       for (int i = 0; i < kEvents; ++i) {
-        outside +=
-            !is_bracketed(kernel, vvar::kServedClocks[random.below(vvar::kServedClocks.size())].id);
+        outside += !is_bracketed(
+            kernel, vvar::kServedClocks[random.index_below(vvar::kServedClocks.size())].id);
       }
       CHECK(outside == 0);
     }

@@ -125,9 +125,28 @@ TEST_CASE("the names without prefix serve when there are no others, and only the
   }
 }
 
+TEST_CASE("the 64-bit names of 32-bit images stand in where the others are missing") {
+  ImageSpec spec;
+  spec.functions = {{"__vdso_clock_gettime64", Code().ret(), true, ""},
+                    {"__vdso_clock_getres_time64", Code().ret(), true, ""}};
+  VdsoImage image;
+  REQUIRE(parse(test::build_image(spec), image) == ImageError::kNone);
+  CHECK(image.clock_gettime.offset == test::offset_of(spec, "__vdso_clock_gettime64"));
+  CHECK(image.clock_getres.offset == test::offset_of(spec, "__vdso_clock_getres_time64"));
+  for (const bool first : {true, false}) {
+    spec.functions = {{"__vdso_clock_gettime64", Code().ret(), true, ""},
+                      {"__vdso_clock_gettime", Code().ret(), true, ""}};
+    if (first) {
+      std::swap(spec.functions[0], spec.functions[1]);
+    }
+    REQUIRE(parse(test::build_image(spec), image) == ImageError::kNone);
+    CHECK(image.clock_gettime.offset == test::offset_of(spec, "__vdso_clock_gettime"));
+  }
+}
+
 TEST_CASE("names that merely contain a known name are others") {
   for (const char* name :
-       {"__vdso_clock_gettime64", "_vdso_clock_gettime", "__vdso_clock_gettim", "__vdso_", "x"}) {
+       {"__vdso_clock_gettime6", "_vdso_clock_gettime", "__vdso_clock_gettim", "__vdso_", "x"}) {
     ImageSpec spec;
     spec.functions = {{name, Code().ret(), true, ""}};
     CAPTURE(name);

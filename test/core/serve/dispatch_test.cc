@@ -76,14 +76,24 @@ void check_answers(const serve::Functions& functions) {
 
 serve::Functions now_in_the_table() {
   serve::Dispatch& table = serve::dispatch;
-  return {table.clock_gettime, table.gettimeofday, table.time, table.timespec_get,
-          table.clock_getres};
+  return {
+      table.clock_gettime,   table.gettimeofday,   table.time,
+      table.timespec_get,    table.clock_getres,
+#ifndef __x86_64__
+      table.clock_gettime64, table.gettimeofday64, table.time64,
+      table.timespec_get64,  table.clock_getres64,
+#endif
+  };
 }
 
 }  // namespace
 
 TEST_CASE("the table answers by system call, and by every reader once attached") {
   check_answers(now_in_the_table());
+  if (discover::vdso_address() == nullptr) {
+    test::skip("the kernel, or an emulator in its place, gives no vDSO: only the table was tried");
+    return;
+  }
 
   const discover::Discovery found = discover::discover(
       discover::host_kernel(true), discover::vdso_address(), discover::kAttachEffort);

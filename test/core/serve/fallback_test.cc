@@ -39,16 +39,18 @@ TEST_CASE("errno is left alone on success and set on failure") {
   timespec time{};
   errno = 4711;
   CHECK(fallback::clock_gettime(CLOCK_MONOTONIC, &time) == 0);
-  CHECK(fallback::gettimeofday(nullptr, nullptr) == 0);
-  CHECK(fallback::time(nullptr) > 0);
+  CHECK(fallback::gettimeofday(static_cast<timeval*>(nullptr), nullptr) == 0);
+  CHECK(fallback::time(static_cast<time_t*>(nullptr)) > 0);
   CHECK(errno == 4711);
-  CHECK(fallback::clock_gettime(12345, nullptr) == -1);
+  CHECK(fallback::clock_gettime(12345, static_cast<timespec*>(nullptr)) == -1);
   CHECK(errno == EINVAL);
+#ifdef __x86_64__  // on 32-bit machines a bad pointer is a fault of the program, as in glibc
   CHECK(fallback::gettimeofday(reinterpret_cast<timeval*>(1), nullptr) == -1);
   CHECK(errno == EFAULT);
   errno = 0;
   CHECK(fallback::time(reinterpret_cast<time_t*>(1)) == -1);
   CHECK(errno == EFAULT);
+#endif
 }
 
 TEST_CASE("timespec_get knows the bases that the running libc knows") {

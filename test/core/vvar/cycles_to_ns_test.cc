@@ -5,14 +5,15 @@
 // (lib/vdso/gettimeofday.c), where a negative delta counts as 0.
 #include "core/vvar/cycles_to_ns.h"
 
+#include "arch/int128.h"
 #include "test/support/catch.h"
 #include "test/support/random.h"
 
 namespace vvarclock::vvar {
 namespace {
 
-__extension__ using U128 = unsigned __int128;
-__extension__ using S128 = __int128;
+using U128 = arch::Uint128;
+using S128 = arch::Int128;
 
 constexpr U128 kOver64 = static_cast<U128>(1) << 64;
 
@@ -130,6 +131,25 @@ TEST_CASE("carry moves whole seconds and nothing else", "[vvar]") {
       REQUIRE((got == want % wrapped));
     }
   }
+}
+
+TEST_CASE("whole seconds by the reciprocal are those of a division", "[vvar]") {
+  const auto check_around = [](std::uint64_t ns) {
+    for (const std::uint64_t near : {ns - 1, ns, ns + 1}) {
+      CAPTURE(near);
+      REQUIRE(whole_seconds_by_reciprocal(near) == near / kNsPerSec);
+    }
+  };
+  test::Random random;
+  CAPTURE(random.seed());
+  for (int i = 0; i < 100'000; ++i) {
+    check_around(random.edgy_u64());
+    check_around(random.below(~std::uint64_t{0} / kNsPerSec) * kNsPerSec);
+  }
+  check_around(1);
+  check_around(kNsPerSec);
+  check_around(~std::uint64_t{0} / kNsPerSec * kNsPerSec);
+  check_around(~std::uint64_t{0} - 1);
 }
 
 TEST_CASE("carrying one second is carrying, or says that there is more", "[vvar]") {

@@ -5,13 +5,14 @@
 // promise behind the rule (600 s of cycles times mult fit 64 bits; kernel/time/clocksource.c).
 #include "core/vvar/mult_rule.h"
 
+#include "arch/int128.h"
 #include "test/support/catch.h"
 #include "test/support/random.h"
 
 namespace vvarclock::vvar {
 namespace {
 
-__extension__ using U128 = unsigned __int128;
+using U128 = arch::Uint128;
 
 constexpr U128 kOver64 = static_cast<U128>(1) << 64;
 

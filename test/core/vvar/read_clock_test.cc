@@ -6,6 +6,7 @@
 // (lib/vdso/gettimeofday.c).
 #include "core/vvar/read_clock.h"
 
+#include "arch/int128.h"
 #include "test/core/vvar/pages.h"
 #include "test/support/catch.h"
 #include "test/support/random.h"
@@ -14,7 +15,7 @@
 namespace vvarclock::vvar {
 namespace {
 
-__extension__ using U128 = unsigned __int128;
+using U128 = arch::Uint128;
 using test::k2Ghz;
 using test::KindD;
 using test::KindDm;
@@ -96,7 +97,7 @@ TEST_CASE("random pages agree with 128-bit integers on both paths", "[vvar]") {
     page.write.seq(random.u32() & ~1U);
     page.write.mode(1);
     page.write.anchor(anchor);
-    const ClockId id = kServedClocks[random.below(3)].id;
+    const ClockId id = kServedClocks[random.index_below(3)].id;
     page.write.base(id, sec, base);
 
     const std::uint64_t forward = (delta >> 63) != 0 ? 0 : delta;

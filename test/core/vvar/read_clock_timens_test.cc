@@ -8,6 +8,7 @@
 
 #include <cstring>
 
+#include "arch/int128.h"
 #include "test/core/vvar/pages.h"
 #include "test/support/catch.h"
 #include "test/support/scripted_counter.h"
@@ -16,7 +17,7 @@
 namespace vvarclock::vvar {
 namespace {
 
-__extension__ using S128 = __int128;
+using S128 = arch::Int128;
 using test::k2Ghz;
 using test::KindD;
 using test::KindDm;

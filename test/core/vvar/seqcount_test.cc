@@ -41,7 +41,8 @@ TEST_CASE("odd means a writer at work", "[vvar]") {
   }
 }
 
-TEST_CASE("a change of seq or of the mode alone ends the section", "[vvar]") {
+// Where the mode is a load of its own the protocol alone ties it to seq.
+TEST_CASE("a change of seq, or of the mode in the same load, ends the section", "[vvar]") {
   Word word(8, 1);
   const SeqMode begin = SeqMode::begin(word.bytes.data());
   CHECK_FALSE(begin.changed(word.bytes.data()));
@@ -50,7 +51,7 @@ TEST_CASE("a change of seq or of the mode alone ends the section", "[vvar]") {
   word.set(10, 1);
   CHECK(begin.changed(word.bytes.data()));
   word.set(8, 2);
-  CHECK(begin.changed(word.bytes.data()));
+  CHECK(begin.changed(word.bytes.data()) == !arch::kTwoRegisters);
   word.set(8, 1);
   CHECK_FALSE(begin.changed(word.bytes.data()));
 }
