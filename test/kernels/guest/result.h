@@ -41,7 +41,8 @@ class Result {
         .append(order)
         .append("\",\"namespace\":\"")
         .append(where);
-    line.append("\",\"brackets\":").append(std::to_string(brackets));
+    line.append("\",\"bits\":").append(std::to_string(sizeof(void*) * 8));
+    line.append(",\"brackets\":").append(std::to_string(brackets));
     line.append(",\"failures\":").append(std::to_string(failures_));
     append_list(line, "served", served);
     append_list(line, "problems", problems_);

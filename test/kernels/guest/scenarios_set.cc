@@ -14,7 +14,9 @@ constexpr Nanoseconds kDay = 86400 * kSecond;
 
 enum class Way : std::uint8_t { kSettime, kSettimeofday, kSetOffset };
 
-timespec in_timespec(Nanoseconds ns) noexcept { return {ns / kSecond, ns % kSecond}; }
+timespec in_timespec(Nanoseconds ns) noexcept {
+  return {ns / kSecond, static_cast<long>(ns % kSecond)};
+}
 
 int add_offset(Nanoseconds distance) noexcept {
   timex change{};

@@ -28,9 +28,12 @@ using vvarclock::vvar::kServedIds;
 
 inline constexpr int kForbiddenErrno = EXFULL;  // no clock call returns it by itself
 
-// From now on clock_gettime, clock_getres, gettimeofday and time fail with kForbiddenErrno.
+// From now on clock_gettime, clock_getres, gettimeofday and time fail with kForbiddenErrno,
+// whatever their seconds' width.
 inline bool forbid_clock_syscalls() noexcept {
-  constexpr std::array kNumbers{SYS_clock_gettime, SYS_clock_getres, SYS_gettimeofday, SYS_time};
+  constexpr std::array kNumbers{long{SYS_clock_gettime}, long{SYS_clock_getres},
+                                long{SYS_gettimeofday},  long{SYS_time},
+                                kClockGettime,           kClockGetres};
   std::array<sock_filter, kNumbers.size() + 3> program{};
   program[0] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
   for (std::size_t i = 0; i < kNumbers.size(); ++i) {
@@ -44,8 +47,15 @@ inline bool forbid_clock_syscalls() noexcept {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
+// Seconds that do not fit are an answer too.
+template <class Calls>
+bool is_answered(clockid_t id) noexcept {
+  Pair<typename Calls::Seconds> t;
+  return Calls::clock_gettime(id, &t) == 0 || errno == EOVERFLOW;
+}
+
 // In the child: bit i of the exit status says that clock i, of those in `ids`, came without a
-// system call. 0x80: the filter does not work.
+// system call in every width. 0x80: the filter does not work.
 [[noreturn]] inline void report_served_by_status(std::uint32_t ids) noexcept {
   if (!forbid_clock_syscalls() || by_syscall(CLOCK_REALTIME) != -1 || errno != kForbiddenErrno) {
     _exit(0x80);
@@ -53,9 +63,11 @@ inline bool forbid_clock_syscalls() noexcept {
   int served = 0;
   for (std::size_t i = 0; i < kServedClocks.size(); ++i) {
     const std::uint32_t id = kServedClocks[i].id;
-    if (is_in(id, ids) && by_call(static_cast<clockid_t>(id)) >= 0) {
-      served |= 1 << i;
-    }
+    bool answered = is_in(id, ids);
+    for_each_width([&]<class Calls>(Calls) {
+      answered = answered && is_answered<Calls>(static_cast<clockid_t>(id));
+    });
+    served |= answered ? 1 << i : 0;
   }
   _exit(served);
 }
