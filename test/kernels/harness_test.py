@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
-"""The harness itself: that wrong answers of a guest make failing rows, and that packages and releases are told apart.
+"""The harness itself: what it makes of a guest's lines, of packages and releases; what it boots and puts into a guest."""
 
-A matrix whose judge calls everything right would be worth nothing.
-"""
-
-import copy
+import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -15,33 +13,9 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from harness import guest, initramfs, judge, kernels, plan, table  # noqa: E402
+from harness import guest, initramfs, kernels, plan  # noqa: E402
 
 RELEASE = '6.12.118+deb13-cloud-amd64'
-KERNEL = kernels.Kernel(RELEASE, kernels.group_of(RELEASE), pathlib.Path('/nowhere'), set())
-RUNS = (guest.Run('check', 'none', 'ordered', 1), guest.Run('check', 'fork', 'ordered', 1))
-READER = {clock: 'reader' for clock in judge.ALL_CLOCKS}
-
-
-def result(namespace):
-    """What a guest program says when all is well."""
-    return {'test': 'check', 'order': 'ordered', 'namespace': namespace, 'brackets': 1000, 'failures': 0,
-            'served': sorted(judge.ALL_CLOCKS), 'problems': [], 'skipped': [], 'notes': []}
-
-
-def good_boot():
-    """A boot in which all is well."""
-    report = {'layout': '6.10-6.12', 'clock_mode': 'tsc', 'order': 'lfence', 'served': READER, 'refusals': []}
-    return guest.Boot(seconds=1.0, ended=True, release=RELEASE, source='tsc', reports=[report, copy.deepcopy(report)],
-                      results=[result('none'), result('fork'), result('parent')],
-                      exits=['0 check none ordered', '0 check fork ordered'])
-
-
-def failures(change, setup=plan.TSC):
-    """How many failures a good boot has after a change, in both of its rows."""
-    boot = good_boot()
-    change(boot)
-    return [row.failures for row in judge.rows(boot, KERNEL, setup, RUNS, setup.name)]
 
 
 class DeathTest(unittest.TestCase):
@@ -65,90 +39,18 @@ class DeathTest(unittest.TestCase):
         self.assertEqual(guest.death('/nowhere/console'), '')
 
 
-class JudgeTest(unittest.TestCase):
-    """Each thing that a guest can say wrong."""
-
-    def test_right(self):
-        self.assertEqual(failures(lambda boot: None), [0, 0])
-
-    def test_outside_row(self):
-        changes = {
-            'time-out': lambda boot: setattr(boot, 'timed_out', True),
-            'no end': lambda boot: setattr(boot, 'ended', False),
-            'another kernel': lambda boot: setattr(boot, 'release', '6.1.0-1-amd64'),
-            'another clock source': lambda boot: setattr(boot, 'source', 'hpet'),
-            'a run missing': lambda boot: boot.exits.pop(),
-            'a crash': lambda boot: boot.exits.__setitem__(0, '139 check none ordered'),
-            'a stop too many': lambda boot: setattr(boot, 'stops', 1),
-            'no report': lambda boot: boot.reports.clear(),
-            'layout refused': lambda boot: boot.reports[0].update(layout=None),
-            'layout of another kernel': lambda boot: boot.reports[1].update(layout='6.13-6.14'),
-            'another clock mode': lambda boot: boot.reports[0].update(clock_mode='none'),
-            'report of a syscall': lambda boot: boot.reports[0].update(served=READER | {'CLOCK_TAI': 'syscall'}),
-            'a bracket': lambda boot: boot.results[0].update(failures=1, problems=['x']),
-            'a bracket of the parent': lambda boot: boot.results[2].update(failures=1, problems=['x']),
-            'a syscall': lambda boot: boot.results[0]['served'].pop(),
-            'nothing tried': lambda boot: boot.results[0].update(brackets=0),
-        }
-        for name, change in changes.items():
-            with self.subTest(name):
-                outside, inside = failures(change)
-                self.assertGreater(outside, 0)
-                self.assertEqual(inside, 0)
-
-    def test_inside_row(self):
-        changes = {
-            'a bracket': lambda boot: boot.results[1].update(failures=3, problems=['x']),
-            'no result': lambda boot: boot.results.pop(1),
-            'a syscall': lambda boot: boot.results[1]['served'].pop(),
-        }
-        for name, change in changes.items():
-            with self.subTest(name):
-                self.assertGreater(failures(change)[1], 0)
-
-    def test_clocks_that_mode_none_cannot_have(self):
-        def all_is_none(boot):
-            boot.source = 'hpet'
-            for report in boot.reports:
-                report.update(clock_mode='none', served={clock: 'reader' for clock in judge.COARSE_CLOCKS})
-        outside, inside = failures(all_is_none, plan.HPET)  # the results still name all seven
-        self.assertGreater(outside, 0)
-        self.assertGreater(inside, 0)
-
-    def test_clocks_without_the_counter(self):
-        def forbid(boot):
-            boot.results[0].update(namespace='forbidden', served=sorted(judge.COARSE_CLOCKS))
-        self.assertEqual(failures(forbid), [0, 0])
-
-        def read_it(boot):
-            boot.results[0].update(namespace='forbidden')
-        self.assertGreater(failures(read_it)[0], 0)
-
-    def test_layout_fits(self):
-        self.assertTrue(judge.layout_fits('6.10-6.12', (6, 12)))
-        self.assertTrue(judge.layout_fits('6.17-7.3', (7, 0)))
-        self.assertFalse(judge.layout_fits('6.10-6.12', (6, 9)))
-        self.assertFalse(judge.layout_fits('6.10-6.12', (6, 13)))
-        self.assertFalse(judge.layout_fits(None, (6, 12)))
-
-    def test_table_counts_rows(self):
-        rows = [judge.Row('k', 'a'), judge.Row('k', 'b', failures=2, problems=['why'])]
-        self.assertIn('1 rows right, 1 rows with failures', table.text(rows))
-        self.assertIn('why', table.text(rows))
-        self.assertIn('\nok 1 - k a\nnot ok 2 - k b\n1..2', table.points(rows))
-
-
 class LinesTest(unittest.TestCase):
     """The guest's lines."""
 
     def test_lines(self):
         boot = guest.Boot()
-        for line in ('kernel x', 'source tsc', 'result {"a": 1}', 'report {"b": 2}', 'report {broken', 'begin steps',
-                     'exit 0 check', 'hello', 'end'):
+        for line in ('kernel x', 'source tsc', 'missing acpi_pm', 'result {"a": 1}', 'report 32 {"b": 2}',
+                     'report 64 {broken', 'begin steps', 'price {"c": 3}', 'exit 0 check', 'hello', 'end'):
             boot.take(line)
-        self.assertEqual((boot.release, boot.source, boot.last_begun, boot.ended), ('x', 'tsc', 'steps', True))
-        self.assertEqual((boot.results, boot.reports, boot.exits), ([{'a': 1}], [{'b': 2}], ['0 check']))
-        self.assertEqual(boot.noise, ['report {broken', 'hello'])
+        self.assertEqual((boot.release, boot.source, boot.missing), ('x', 'tsc', 'acpi_pm'))
+        self.assertEqual((boot.last_begun, boot.ended), ('steps', True))
+        self.assertEqual((boot.results, boot.reports, boot.exits), ([{'a': 1}], [{'b': 2, 'bits': 32}], ['0 check']))
+        self.assertEqual((boot.noise, boot.prices), (['report 64 {broken', 'hello'], [{'c': 3}]))
 
 
 class PackagesTest(unittest.TestCase):
@@ -157,20 +59,80 @@ class PackagesTest(unittest.TestCase):
     def test_names(self):
         for name, release in {'linux-image-5.10.0-46-cloud-amd64-unsigned': '5.10.0-46-cloud-amd64',
                               'linux-image-6.1.0-57-amd64': '6.1.0-57-amd64',
+                              'linux-image-6.1.0-50-686-pae-unsigned': '6.1.0-50-686-pae',
                               'linux-binary-unsigned-7.3.4+deb13-cloud-amd64': '7.3.4+deb13-cloud-amd64'}.items():
             self.assertEqual(kernels.PACKAGE.fullmatch(name)['release'], release)
         for name in ('linux-image-7.3-amd64', 'linux-image-amd64', 'linux-headers-6.1.0-57-amd64',
-                     'linux-image-6.1.0-57-amd64-dbg'):
+                     'linux-image-6.1.0-57-amd64-dbg', 'linux-image-6.1.0-50-686', 'linux-image-686-pae'):
             self.assertIsNone(kernels.PACKAGE.fullmatch(name))
 
     def test_groups(self):
         self.assertEqual(kernels.group_of('6.1.0-0.deb11.52-amd64'), kernels.Group((6, 1), 'deb11'))
         self.assertEqual(kernels.group_of('6.1.0-57-cloud-amd64'), kernels.Group((6, 1), ''))
+        self.assertEqual(kernels.group_of('6.1.0-50-686-pae'), kernels.Group((6, 1), '', 32))
+        self.assertEqual(str(kernels.group_of('6.5.0-0.deb12.4-686-pae')), '6.5 (deb12, 32-bit)')
         self.assertNotEqual(kernels.group_of('7.2.12+deb13-amd64'), kernels.group_of('7.2.13+deb14-amd64'))
 
 
+def kernel_of(release, *suites):
+    """A kernel that nobody boots."""
+    return kernels.Kernel(release, kernels.group_of(release), pathlib.Path('/nowhere'), set(suites))
+
+
+class PlanTest(unittest.TestCase):
+    """Which kernels run programs of which width."""
+
+    KERNELS = (kernel_of('5.10.0-46-cloud-amd64', 'bullseye'), kernel_of('6.1.0-57-cloud-amd64', 'bookworm-security'),
+               kernel_of(RELEASE, 'trixie'), kernel_of('6.1.0-50-686-pae', 'bookworm'))
+
+    def widths(self, jobs):
+        """Label and release -> widths of the programs run."""
+        return {(job.label, job.kernel.release): {run.bits for run in job.runs} for job in jobs}
+
+    def test_everything(self):
+        widths = self.widths(plan.everything(self.KERNELS))
+        self.assertEqual(len(widths), (len(plan.SETUPS) + 1) * len(self.KERNELS))
+        for label in ('tsc', 'hpet', 'tsc, 2 cpus', 'jumps'):
+            self.assertEqual(widths[label, RELEASE], {64, 32})
+        for (_, release), bits in widths.items():
+            self.assertEqual(64 in bits, '686' not in release)
+        self.assertEqual(widths['tsc', '6.1.0-50-686-pae'], {32})
+
+    def test_without_32_bit_programs(self):
+        for jobs in (plan.everything(self.KERNELS[:3], False), plan.quick(self.KERNELS[:3], False)):
+            self.assertEqual({run.bits for job in jobs for run in job.runs}, {64})
+
+    def test_quick(self):
+        widths = self.widths(plan.quick(self.KERNELS))
+        self.assertEqual({release for _, release in widths}, {kernel.release for kernel in self.KERNELS})
+        self.assertEqual([widths['tsc', kernel.release] for kernel in self.KERNELS], [{64, 32}] * 3 + [{32}])
+        self.assertEqual(widths['jumps', '6.1.0-50-686-pae'], {32})
+
+    def test_far_is_for_32_bit_programs(self):
+        runs = plan.check(self.KERNELS[1], plan.TSC).runs
+        self.assertEqual([run.bits for run in runs if run.namespace == 'far'], [32])
+
+
 class ArchiveTest(unittest.TestCase):
-    """The archive format, as another program reads it."""
+    """The archive format, as another program reads it, and what is put into it."""
+
+    def test_libraries_of_a_program(self):
+        program = os.path.realpath(sys.executable)
+        found = initramfs.shared_objects(program)
+        listing = subprocess.run(['ldd', program], check=True, capture_output=True, text=True).stdout
+        self.assertIn('libc.so.6', {pathlib.Path(path).name for path in found})
+        for name in re.findall(r'^\s*(\S+\.so\S*) =>', listing, re.MULTILINE):
+            self.assertIn(name, {pathlib.Path(path).name for path in found})
+
+    def test_why_no_32(self):
+        with tempfile.TemporaryDirectory() as folder:
+            build = pathlib.Path(folder)
+            self.assertIn(initramfs.LIBRARY_32, initramfs.why_no_32(build))
+            for part in [initramfs.LIBRARY_32] + [f'test/kernels/{program}_32' for program in initramfs.PROGRAMS]:
+                self.assertIn(part, initramfs.why_no_32(build))
+                (build / part).parent.mkdir(parents=True, exist_ok=True)
+                (build / part).touch()
+            self.assertEqual(initramfs.why_no_32(build), '')
 
     @unittest.skipUnless(shutil.which('busybox'), 'busybox is missing')
     def test_cpio_reads_it(self):

@@ -9,8 +9,15 @@ import re
 import subprocess
 import time
 
-SUITES = ('bullseye', 'bookworm', 'bookworm-backports', 'trixie', 'trixie-backports', 'forky', 'sid', 'experimental')
-SECURITY_SUITES = ('bullseye-security', 'bookworm-security', 'trixie-security')
+# i386: from trixie on Debian builds no 32-bit kernels.
+SUITES = {
+    'amd64': ('bullseye', 'bookworm', 'bookworm-backports', 'trixie', 'trixie-backports', 'forky', 'sid', 'experimental'),
+    'i386': ('bullseye', 'bookworm', 'bookworm-backports'),
+}
+SECURITY_SUITES = {
+    'amd64': ('bullseye-security', 'bookworm-security', 'trixie-security'),
+    'i386': ('bullseye-security', 'bookworm-security'),
+}
 KEYRING = pathlib.Path('/usr/share/keyrings/debian-archive-keyring.gpg')
 LISTS_AGE = 24 * 3600  # seconds until the lists are fetched anew
 FETCH_TIMEOUT = 900  # seconds for one call of apt
@@ -21,10 +28,11 @@ class AptError(Exception):
 
 
 class Apt:
-    """A private apt in one folder."""
+    """A private apt for one architecture in one folder."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, architecture):
         self.folder = pathlib.Path(folder)
+        self.architecture = architecture
         self.lists = self.folder / 'lists'
         self.sources = self.folder / 'sources.list'
         self.stamp = self.folder / 'updated'
@@ -88,7 +96,8 @@ class Apt:
             'Dir::Etc::PreferencesParts': '/dev/null',
             'Acquire::Languages': 'none',
             'Acquire::Check-Valid-Until': 'false',  # suites that are no longer updated
-            'APT::Architecture': 'amd64',
+            'APT::Architecture': self.architecture,
+            'APT::Architectures': self.architecture,
             'APT::Sandbox::User': '',  # the folder may be closed to apt's own user
         }
         command = [program, '-qq'] + [word for key, value in options.items() for word in ('-o', f'{key}={value}')]
@@ -103,9 +112,10 @@ class Apt:
         if archive is None:
             raise AptError('the apt sources of this machine name no Debian archive')
         trust = f' signed-by={KEYRING}' if KEYRING.exists() else ''
-        lines = [f'deb [arch=amd64{trust}] {archive} {suite} main' for suite in SUITES]
+        kind = f'deb [arch={self.architecture}{trust}]'
+        lines = [f'{kind} {archive} {suite} main' for suite in SUITES[self.architecture]]
         if security is not None:
-            lines += [f'deb [arch=amd64{trust}] {security} {suite} main' for suite in SECURITY_SUITES]
+            lines += [f'{kind} {security} {suite} main' for suite in SECURITY_SUITES[self.architecture]]
         self.sources.write_text('\n'.join(lines) + '\n', encoding='ascii')
 
 
@@ -123,6 +133,6 @@ def _mirrors():
             continue
         if release.endswith('-security'):
             security = security or uri
-        elif release.split('-')[0] in SUITES or release in ('stable', 'oldstable', 'testing', 'unstable'):
+        elif release.split('-')[0] in SUITES['amd64'] or release in ('stable', 'oldstable', 'testing', 'unstable'):
             archive = archive or uri
     return archive, security

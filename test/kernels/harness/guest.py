@@ -43,9 +43,10 @@ class Run:
     namespace: str
     order: str
     seconds: int
+    bits: int = 64  # the program's width
 
     def __str__(self):
-        return f'{self.program}:{self.namespace}:{self.order}:{self.seconds}'
+        return f'{self.program}:{self.bits}:{self.namespace}:{self.order}:{self.seconds}'
 
 
 @dataclasses.dataclass
@@ -57,10 +58,12 @@ class Boot:
     timed_out: bool = False
     release: str = ''
     source: str = ''
+    missing: str = ''  # the clock source, when the kernel does not offer it; nothing was run then
     last_begun: str = ''
     stops: int = 0  # gaps made by the monitor, which the guest cannot notice
     results: list = dataclasses.field(default_factory=list)
-    reports: list = dataclasses.field(default_factory=list)
+    reports: list = dataclasses.field(default_factory=list)  # each with the reporting program's width, "bits"
+    prices: list = dataclasses.field(default_factory=list)
     exits: list = dataclasses.field(default_factory=list)
     noise: list = dataclasses.field(default_factory=list)
 
@@ -71,13 +74,18 @@ class Boot:
             if word == 'result':
                 self.results.append(json.loads(rest))
             elif word == 'report':
-                self.reports.append(json.loads(rest))
+                bits, _, report = rest.partition(' ')
+                self.reports.append(json.loads(report) | {'bits': int(bits)})
+            elif word == 'price':
+                self.prices.append(json.loads(rest))
             elif word == 'exit':
                 self.exits.append(rest)
             elif word == 'kernel':
                 self.release = rest
             elif word == 'source':
                 self.source = rest
+            elif word == 'missing':
+                self.missing = rest
             elif word == 'begin':
                 self.last_begun = rest
             elif word == 'end':
@@ -95,6 +103,7 @@ def available():
 
 def _command(kernel, initramfs, setup, runs, console, monitor):
     words = ['console=ttyS0', 'quiet', 'loglevel=3', 'panic=-1', 'rdinit=/init', 'tsc=reliable',
+             'ia32_emulation=on',  # kernels may have 32-bit programs switched off
              'no_timer_check',  # a busy machine delays the emulated timer, and the kernel would panic over it
              f'clocksource={setup.source}', f'GUEST_SOURCE={setup.source}', 'GUEST_RUN=' + ','.join(map(str, runs))]
     return [QEMU, '-accel', 'tcg', '-machine', 'pc', '-cpu', setup.cpu, '-smp', str(setup.cpus), '-m', '256',

@@ -1,7 +1,8 @@
 """From what a guest said to rows of the table: what must be true of each kernel, setup and process.
 
 Pure. A row fails when a bracket does not hold, when the layout that the kernel has is not believed, when the clock mode is
-not the setup's, or when not exactly the expected clocks come without a system call.
+not the setup's, or when not exactly the expected clocks come without a system call. What 32-bit programs say makes rows of
+its own, of which the same is demanded, and the layout that 64-bit programs on this kernel believe.
 """
 
 import dataclasses
@@ -11,6 +12,8 @@ ALL_CLOCKS = {'CLOCK_REALTIME', 'CLOCK_MONOTONIC', 'CLOCK_MONOTONIC_RAW', 'CLOCK
               'CLOCK_MONOTONIC_COARSE', 'CLOCK_BOOTTIME', 'CLOCK_TAI'}
 COARSE_CLOCKS = {'CLOCK_REALTIME_COARSE', 'CLOCK_MONOTONIC_COARSE'}
 INSIDE = ('fork', 'exec')  # where a process in a time namespace came from
+TELLING = ('check', 'jumps')  # programs that give a result
+PRICED_CLOCKS = ('MONOTONIC', 'MONOTONIC_RAW')
 
 
 @dataclasses.dataclass
@@ -25,8 +28,10 @@ class Row:
     brackets: int = 0
     failures: int = 0
     seconds: float = 0.0
+    skipped: str = ''  # why nothing was tried
     problems: list = dataclasses.field(default_factory=list)
     remarks: list = dataclasses.field(default_factory=list)
+    prices: list = dataclasses.field(default_factory=list)  # what one call costs, as guest_prices says it
 
     def fail(self, text, count=1):
         """Counts a failure and keeps its words."""
@@ -44,24 +49,24 @@ def _expected_clocks(mode, counter_allowed=True):
     return ALL_CLOCKS if mode == 'tsc' and counter_allowed else COARSE_CLOCKS
 
 
-def _judge_reports(row, boot, kernel, setup, runs):
+def _judge_reports(row, reports, kernel, setup, runs):
     """The library's own words: one report per attached process."""
-    layouts = {report.get('layout') for report in boot.reports}
-    modes = {report.get('clock_mode') for report in boot.reports}
+    layouts = {report.get('layout') for report in reports}
+    modes = {report.get('clock_mode') for report in reports}
     row.layout = '/'.join(sorted(map(str, layouts))) or '-'
     row.mode = '/'.join(sorted(map(str, modes))) or '-'
-    if not boot.reports:
+    if not reports:
         row.fail('no report from the library')
     for layout in layouts:
         if not layout_fits(layout, kernel.group.series):
-            refusals = [f'{refusal["layout"]}: {refusal["test"]}' for report in boot.reports if not report.get('layout')
+            refusals = [f'{refusal["layout"]}: {refusal["test"]}' for report in reports if not report.get('layout')
                         for refusal in report.get('refusals', [])]
             row.fail(f'layout {layout} is believed on {kernel.release}; refused: {"; ".join(refusals) or "none"}')
     # A late run attaches once in the setup's mode and once in mode none.
     allowed = {setup.mode} | ({'none'} if any(run.namespace == 'late' for run in runs) else set())
     if modes != allowed:
         row.fail(f'clock mode {row.mode}, not {"/".join(sorted(allowed))}')
-    for report in boot.reports:
+    for report in reports:
         said = {clock for clock, who in report.get('served', {}).items() if who == 'reader'}
         if said != _expected_clocks(report.get('clock_mode')):
             row.fail(f'report in order {report.get("order")}: the reader serves {sorted(said)}')
@@ -93,6 +98,8 @@ def _judge_results(row, results, setup):
 def _judge_boot(row, boot, kernel, setup, runs):
     """The guest as a whole."""
     begun = f', last begun: {boot.last_begun}' if boot.last_begun else ''
+    if boot.missing:
+        row.fail(f'clock source {boot.missing} is not offered')
     if boot.timed_out:
         row.fail(f'killed at the time-out{begun}')
     elif not boot.ended:
@@ -113,19 +120,51 @@ def _judge_boot(row, boot, kernel, setup, runs):
     row.remarks += [f'unexpected line: {line}' for line in boot.noise[:5]]
 
 
-def rows(boot, kernel, setup, runs, label):
-    """The rows of one boot: outside a time namespace, and inside where there were such runs."""
-    outside = Row(kernel.release, label, seconds=boot.seconds)
-    _judge_boot(outside, boot, kernel, setup, runs)
-    _judge_reports(outside, boot, kernel, setup, runs)
-    _judge_results(outside, [result for result in boot.results if result['namespace'] not in INSIDE], setup)
+def _judge_prices(row, prices, runs):
+    """What the calls cost is not judged; that it was measured is."""
+    row.prices = prices
+    wanted = sorted(run.order for run in runs if run.program == 'prices')
+    for clock in PRICED_CLOCKS:
+        found = [price for price in prices if price['clock'] == clock]
+        if sorted(price['order'] for price in found) != wanted:
+            row.fail(f'the price of {clock} was told {len(found)} times for {len(wanted)} runs')
+        if any(price[who]['instructions'] <= 0 for price in found for who in ('ours', 'kernels')):
+            row.fail(f'the price of {clock}: no instructions')
+
+
+def _rows_of_width(boot, kernel, setup, runs, label):
+    """What the programs of one width say: outside a time namespace, and inside where there were such runs."""
+    bits = runs[0].bits
+    results = [result for result in boot.results if result['bits'] == bits]
+    outside = Row(kernel.release, label)
+    _judge_reports(outside, [report for report in boot.reports if report['bits'] == bits], kernel, setup, runs)
+    told = [result for result in results if result['namespace'] not in INSIDE]
+    _judge_results(outside, told, setup)
+    _judge_prices(outside, [price for price in boot.prices if price['bits'] == bits], runs)
+    wanted = sum(run.program in TELLING and run.namespace not in INSIDE for run in runs)
+    if (count := sum(result['namespace'] != 'parent' for result in told)) != wanted:
+        outside.fail(f'{count} of {wanted} runs outside gave a result')
     made = [outside]
     wanted = [run for run in runs if run.namespace in INSIDE]
     if wanted:
         inside = Row(kernel.release, label + ', namespace', outside.layout, outside.mode)
-        found = [result for result in boot.results if result['namespace'] in INSIDE]
+        found = [result for result in results if result['namespace'] in INSIDE]
         _judge_results(inside, found, setup)
         if len(found) != len(wanted):
             inside.fail(f'{len(found)} of {len(wanted)} runs inside gave a result')
         made.append(inside)
     return made
+
+
+def rows(boot, kernel, setup, runs, label):
+    """The rows of one boot, those of 64-bit programs first."""
+    made = {}
+    for bits in sorted({run.bits for run in runs}, reverse=True):
+        of_width = tuple(run for run in runs if run.bits == bits)
+        made[bits] = _rows_of_width(boot, kernel, setup, of_width, label + (', 32-bit' if bits == 32 else ''))
+    if len(made) == 2 and made[32][0].layout != made[64][0].layout:
+        made[32][0].fail(f'layout {made[32][0].layout}, in 64-bit programs {made[64][0].layout}')
+    all_rows = [row for rows_of_width in made.values() for row in rows_of_width]
+    all_rows[0].seconds = boot.seconds
+    _judge_boot(all_rows[0], boot, kernel, setup, runs)
+    return all_rows
