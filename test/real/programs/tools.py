@@ -48,6 +48,16 @@ class Fio(Program):
         return {'null engine': job['read']['iops']}
 
 
+class FioRaw(Fio):
+    """The same with a log whose epoch is CLOCK_MONOTONIC_RAW, the only way in which fio reads that clock."""
+
+    name = 'fio, raw clock'
+
+    def command(self, short):
+        return super().command(short) + ['--write_bw_log=clocks', '--log_avg_msec=100', '--log_alternate_epoch=1',
+                                         '--log_alternate_epoch_clock_id=4']
+
+
 class Sysbench(Program):
     """Memory writes in small blocks: each event is timed."""
 
@@ -78,4 +88,4 @@ class Cyclictest(Program):
         return {'average lateness': float(late) for late in re.findall(r'Avg: +(\d+)', text)}
 
 
-ALL = (StressNg, Fio, Sysbench, Cyclictest)
+ALL = (StressNg, Fio, FioRaw, Sysbench, Cyclictest)
