@@ -107,4 +107,31 @@ constexpr std::uint32_t high_half(const Halves& value) noexcept { return value.h
 #endif
 }
 
+// value << bits, cut to 64 bits. bits: 0 .. 31.
+[[gnu::always_inline]] inline Halves shifted_left(Halves value, std::uint32_t bits) noexcept {
+#ifdef __i386__
+  asm("shld %%cl, %[low], %[high]"
+      : [high] "+r"(value.high)
+      : [low] "r"(value.low), "c"(bits)
+      : "cc");
+  return {value.low << bits, value.high};
+#else
+  return {value.low << bits, value.high << bits | (value.low >> 1) >> (31 - bits)};
+#endif
+}
+
+// value + word.
+[[gnu::always_inline]] inline Halves plus(Halves value, std::uint32_t word) noexcept {
+#ifdef __i386__
+  asm("add %[word], %[low]\n\tadc $0, %[high]"
+      : [low] "+&r"(value.low), [high] "+r"(value.high)
+      : [word] "r"(word)
+      : "cc");
+  return value;
+#else
+  const std::uint32_t sum = value.low + word;
+  return {sum, value.high + (sum < word ? 1U : 0U)};
+#endif
+}
+
 }  // namespace vvarclock::arch

@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "arch/counter.h"
+#include "arch/halves.h"
 #include "arch/load.h"
 #include "arch/wide_multiply.h"
 
@@ -58,12 +59,9 @@ constexpr void keep_branch() noexcept {
   return mul_64x32_shift32(shift_ticks(ticks, shift), mul);
 }
 
-// Nanoseconds of the hypervisor's clock. kBusy: the record was being written or changed under us.
-// kUnavailable: the STABLE flag is clear, so vCPU 0's record does not hold for the others.
-template <Counter C>
-[[nodiscard, gnu::always_inline]] inline Cycles read(const std::byte* record) noexcept {
-  const auto version = load<std::uint32_t>(record, kVersion);
-  const std::uint64_t tsc = C::read();
+// system_time + scale_ticks(tsc - tsc_timestamp).
+[[nodiscard, gnu::always_inline]] inline std::uint64_t system_time(const std::byte* record,
+                                                                   std::uint64_t tsc) noexcept {
   // An unordered read may be older than the record, and CPUs' counters may differ by a few ticks:
   // time stands still then, it does not wrap.
   const std::uint64_t since = tsc - load<std::uint64_t>(record, kTscTimestamp);
@@ -76,7 +74,41 @@ template <Counter C>
   ticks = shift_ticks(ticks, load<std::int8_t>(record, kTscShift));
   const std::uint64_t since_ns =
       mul_64x32_shift32(ticks, load<std::uint32_t>(record, kTscToSystemMul));
-  const std::uint64_t ns = load<std::uint64_t>(record, kSystemTime) + since_ns;
+  return load<std::uint64_t>(record, kSystemTime) + since_ns;
+}
+
+// The same where a 64-bit number is two registers. Each field is
+// read where it is needed, so that few registers do.
+[[gnu::always_inline]] inline Halves system_time_by_halves(const std::byte* record,
+                                                           Halves tsc) noexcept {
+  Halves ticks = minus(tsc, record + kTscTimestamp);
+  if (static_cast<std::int32_t>(ticks.high) < 0) [[unlikely]] {
+    ticks = {0, 0};
+    keep_branch();
+  }
+  const int shift = load<std::int8_t>(record, kTscShift);
+  if (shift < -31 || shift > 31) [[unlikely]] {  // no hypervisor's
+    ticks = Halves(shift_ticks(static_cast<std::uint64_t>(ticks), shift));
+  } else if (shift < 0) {
+    const auto right = static_cast<std::uint32_t>(-shift);
+    ticks = {shifted_right(ticks, right), ticks.high >> right};
+  } else {
+    ticks = shifted_left(ticks, static_cast<std::uint32_t>(shift));
+  }
+  const auto mul = load<std::uint32_t>(record, kTscToSystemMul);
+  const Halves ns(std::uint64_t{ticks.high} * mul);
+  return plus(plus(ns, high_half(std::uint64_t{ticks.low} * mul)), record + kSystemTime);
+}
+
+// Nanoseconds of the hypervisor's clock. kBusy: the record was being written or changed under us.
+// kUnavailable: the STABLE flag is clear, so vCPU 0's record does not hold for the others.
+template <Counter C>
+[[nodiscard, gnu::always_inline]] inline Cycles read(const std::byte* record) noexcept {
+  const auto version = load<std::uint32_t>(record, kVersion);
+  const std::uint64_t tsc = C::read();
+  const std::uint64_t ns =
+      kTwoRegisters ? static_cast<std::uint64_t>(system_time_by_halves(record, Halves(tsc)))
+                    : system_time(record, tsc);
   const auto flags = load<std::uint8_t>(record, kFlags);
   // The low bit cleared, an odd version can never compare equal: one test for both.
   if (load<std::uint32_t>(record, kVersion) != (version & ~1U)) [[unlikely]] {

@@ -25,13 +25,15 @@ void check(std::uint64_t a, std::uint64_t b) {
                      load_halves(field.bytes.data()) == Halves(b) &&
                      minus(Halves(a), field.bytes.data()) == Halves(a - b) &&
                      plus(Halves(a), field.bytes.data()) == Halves(a + b) &&
+                     plus(Halves(a), low_half(b)) == Halves(a + low_half(b)) &&
                      low_half(a) == low_half(Halves(a)) && high_half(a) == high_half(Halves(a));
   if (!right) {
     CAPTURE(a, b);
     FAIL("a result differs from 64-bit integers");
   }
   for (std::uint32_t bits = 0; bits < 32; ++bits) {
-    if (shifted_right(Halves(a), bits) != static_cast<std::uint32_t>(a >> bits)) {
+    if (shifted_right(Halves(a), bits) != static_cast<std::uint32_t>(a >> bits) ||
+        shifted_left(Halves(a), bits) != Halves(a << bits)) {
       CAPTURE(a, bits);
       FAIL("a shift differs from that of a 64-bit integer");
     }
