@@ -29,6 +29,11 @@ def result(namespace, bits=64):
             'served': sorted(judge.ALL_CLOCKS), 'problems': [], 'skipped': [], 'notes': []}
 
 
+def good_process(name, status=0, words='', order='ordered'):
+    """What guest_process says of one check."""
+    return (32, order, name, status, words)
+
+
 def good_report(bits=64):
     """What the library says when all is well."""
     return {'layout': '6.10-6.12', 'clock_mode': 'tsc', 'order': 'lfence', 'served': READER, 'refusals': [], 'bits': bits}
@@ -74,6 +79,20 @@ def failures_of_both(change):
 
 class JudgeTest(unittest.TestCase):
     """Each thing that a guest can say wrong."""
+
+    def test_processes(self):
+        runs = (guest.Run('process', 'none', 'ordered', 0, 32), guest.Run('process', 'none', 'unordered', 0, 32))
+        right = [good_process('fork'), good_process('ids'), good_process('fork', order='unordered'),
+                 good_process('ids', 77, 'no way', order='unordered')]
+        cases = {'right': (right, 0), 'a failure': (right[:1] + [good_process('ids', 1)] + right[2:], 1),
+                 'a crash': ([good_process('fork', 139)] + right[1:], 1), 'one not told': (right[1:], 1),
+                 'an order not told': (right[:2], 1), 'nothing told': ([], 2)}
+        for name, (told, wanted) in cases.items():
+            with self.subTest(name):
+                row = judge.Row(RELEASE, 'tsc')
+                judge._judge_processes(row, told, runs)
+                self.assertEqual(row.failures, wanted, row.problems)
+                self.assertEqual(len(row.remarks), 1 if right[3] in told else 0)
 
     def test_right(self):
         self.assertEqual(failures(lambda boot: None), [0, 0])

@@ -6,6 +6,7 @@
 // system call's, without a system call; and the parent's clocks stay the parent's. Argument
 // "inside": the fresh program.
 #include <iterator>
+#include <limits>
 
 #include "test/support/clock_calls.h"
 #include "test/support/clock_filter.h"
@@ -135,6 +136,10 @@ int main(int argc, char**) {
       backwards(),
   };
   for (const Offsets& offsets : all) {
+    if (offsets.boottime_sec > std::numeric_limits<time_t>::max()) {
+      note("offsets %s: not tried, a time_t of 32 bits does not hold them", offsets.name);
+      continue;
+    }
     check_offsets(offsets);
   }
   check_nested(all[0], backwards());

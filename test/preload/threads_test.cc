@@ -28,6 +28,7 @@ void many_threads(long count) {
   }
 }
 
+#ifdef __x86_64__
 // The functions' addresses, so that the loader's own work is not done on the foreign storage.
 struct Functions {
   int (*clock_gettime)(clockid_t, timespec*) = &::clock_gettime;
@@ -80,6 +81,7 @@ void foreign_thread_storage() {
            static_cast<long>(i) - static_cast<long>(storage.bytes.size() / 2));
   }
 }
+#endif
 
 }  // namespace
 }  // namespace vvarclock::process
@@ -89,7 +91,11 @@ int main(int argc, char** argv) {
   begin();
   const long count = repetitions(argc, argv, 300, 1000);
   many_threads(count);
+#ifdef __x86_64__
   expect_passed(run_in_child(foreign_thread_storage), "thread without libc's thread-local storage");
   note("%ld threads at once, and one without libc's storage", count);
+#else  // the storage hangs on a descriptor there, which is not exchanged between two calls
+  note("%ld threads at once", count);
+#endif
   return 0;
 }

@@ -64,6 +64,7 @@ class Boot:
     results: list = dataclasses.field(default_factory=list)
     reports: list = dataclasses.field(default_factory=list)  # each with the reporting program's width, "bits"
     prices: list = dataclasses.field(default_factory=list)
+    processes: list = dataclasses.field(default_factory=list)  # of the whole-process checks: bits, order, name, status, words
     exits: list = dataclasses.field(default_factory=list)
     noise: list = dataclasses.field(default_factory=list)
 
@@ -78,6 +79,9 @@ class Boot:
                 self.reports.append(json.loads(report) | {'bits': int(bits)})
             elif word == 'price':
                 self.prices.append(json.loads(rest))
+            elif word == 'process':
+                bits, order, name, status, *words = rest.split(' ')
+                self.processes.append((int(bits), order, name, int(status), ' '.join(words)))
             elif word == 'exit':
                 self.exits.append(rest)
             elif word == 'kernel':

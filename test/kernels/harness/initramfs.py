@@ -91,6 +91,11 @@ def why_no_32(build):
     return ''
 
 
+def process_checks(build):
+    """The whole-process checks as 32-bit programs."""
+    return sorted((pathlib.Path(build) / 'test/i386').glob('*_process_32'))
+
+
 def _contents(source, build, kernel_bits, busybox):
     """Path in the guest -> file here."""
     files = {
@@ -107,6 +112,8 @@ def _contents(source, build, kernel_bits, busybox):
         # On a 32-bit system the library lies where a build for that system has it.
         own[f'{HOME}/build/{LIBRARY if kernel_bits == 32 else LIBRARY_32}'] = build / LIBRARY_32
         own |= {f'/bin/{program}_32': build / 'test/kernels' / f'{program}_32' for program in PROGRAMS}
+        own |= {f'/bin/process/{path.name}': path for path in process_checks(build)}
+        files['/bin/guest_process_32'] = source / 'test/kernels/guest_process'
     files |= own
     for path in files.values():
         if not path.exists():

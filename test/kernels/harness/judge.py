@@ -13,6 +13,7 @@ ALL_CLOCKS = {'CLOCK_REALTIME', 'CLOCK_MONOTONIC', 'CLOCK_MONOTONIC_RAW', 'CLOCK
 COARSE_CLOCKS = {'CLOCK_REALTIME_COARSE', 'CLOCK_MONOTONIC_COARSE'}
 INSIDE = ('fork', 'exec')  # where a process in a time namespace came from
 TELLING = ('check', 'jumps')  # programs that give a result
+SKIPPED = 77  # the exit status of a check that could not be tried
 PRICED_CLOCKS = ('MONOTONIC', 'MONOTONIC_RAW')
 
 
@@ -132,6 +133,22 @@ def _judge_prices(row, prices, runs):
             row.fail(f'the price of {clock}: no instructions')
 
 
+def _judge_processes(row, processes, runs):
+    """The whole-process checks: each told in each order that was run, and none failed."""
+    orders = {run.order for run in runs if run.program == 'process'}
+    told = {}
+    for _, order, name, status, words in processes:
+        told.setdefault(order, set()).add(name)
+        if status == SKIPPED:
+            row.remarks.append(f'{name} {order}: not tried: {words}')
+        elif status:
+            row.fail(f'{name} {order}: status {status}: {words}')
+    names = set().union(*told.values()) if told else set()
+    for order in sorted(orders):
+        if not told.get(order) or told[order] != names:
+            row.fail(f'whole-process checks in order {order}: {len(told.get(order, ()))} of {len(names)} were told')
+
+
 def _rows_of_width(boot, kernel, setup, runs, label):
     """What the programs of one width say: outside a time namespace, and inside where there were such runs."""
     bits = runs[0].bits
@@ -141,6 +158,7 @@ def _rows_of_width(boot, kernel, setup, runs, label):
     told = [result for result in results if result['namespace'] not in INSIDE]
     _judge_results(outside, told, setup)
     _judge_prices(outside, [price for price in boot.prices if price['bits'] == bits], runs)
+    _judge_processes(outside, [told for told in boot.processes if told[0] == bits], runs)
     wanted = sum(run.program in TELLING and run.namespace not in INSIDE for run in runs)
     if (count := sum(result['namespace'] != 'parent' for result in told)) != wanted:
         outside.fail(f'{count} of {wanted} runs outside gave a result')

@@ -58,10 +58,15 @@ def _compat_checks(setup):
     return runs + (_prices(32) if setup == TSC else [])
 
 
-def check(kernel, setup, with_32=True):
-    """The checks of one setup. with_32: 32-bit programs too, on a 64-bit kernel."""
+def check(kernel, setup, with_32=True, processes=ORDERS[:2]):
+    """The checks of one setup. with_32: 32-bit programs too, on a 64-bit kernel.
+
+    processes: the orders in which the whole-process checks are run as 32-bit programs, in setup TSC.
+    """
     bits = kernel.group.bits
     runs = _all_checks(setup, bits) + (_compat_checks(setup) if with_32 and bits == 64 else [])
+    if setup == TSC and (with_32 or bits == 32):
+        runs += [Run('process', 'none', order, 0, 32) for order in processes]
     return Job(kernel, setup, setup.name, tuple(runs), CHECK_TIMEOUT)
 
 
@@ -102,10 +107,10 @@ def quick(kernels, with_32=True):
     if wide:
         middle = _of_bookworm(wide)
         three = list({kernel.release: kernel for kernel in (wide[0], middle, wide[-1])}.values())
-        jobs += [jumps(middle, False)] + [check(kernel, TSC, with_32) for kernel in three]
+        jobs += [jumps(middle, False)] + [check(kernel, TSC, with_32, ()) for kernel in three]
         jobs.append(check(middle, HPET, with_32))
     if narrow:
         middle = _of_bookworm(narrow)
         jobs[1:1] = [jumps(middle, brief=True)]
-        jobs.append(check(middle, TSC))
+        jobs.append(check(middle, TSC, processes=ORDERS[:1]))
     return jobs
