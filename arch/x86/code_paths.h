@@ -51,7 +51,7 @@ class CodePaths {
 
   // Nothing where no way is known to lead.
   [[nodiscard]] const CodeValues& values() const noexcept {
-    return now_.reached && !lost_ ? now_.values : unknown_;
+    return now_.reached && !lost_ ? now_.values : kUnknown;
   }
 
   // Is it no use to look at the operands of this stretch?
@@ -201,7 +201,7 @@ class CodePaths {
     return !lost_ && (marks_[(at - begin_) / 32] >> ((at - begin_) % 32) & 1U) != 0;
   }
 
-  static constexpr CodeValues unknown_{};
+  static constexpr CodeValues kUnknown{};
 
   std::span<const std::byte> image_;
   std::size_t begin_;

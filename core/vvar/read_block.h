@@ -120,6 +120,45 @@ template <const BlockLayout& B, AnyTime Time>
   return Attempt::kDone;
 }
 
+// The end of read_hres in whole numbers.
+template <const BlockLayout& B, Path P, AnyTime Time>
+[[nodiscard, gnu::always_inline]] inline Attempt finish(const std::byte* block, ClockId id,
+                                                        SeqMode begin, std::uint64_t cycles,
+                                                        Time& time) noexcept {
+  const auto cycle_last = load<std::uint64_t>(block, B.cycle_last);
+  const std::uint64_t delta = cycles - cycle_last;
+  if constexpr (P == Path::kHot) {
+    // One test for both rare cases, negative and large.
+    if (!is_narrow(delta)) [[unlikely]] {
+      return Attempt::kBusy;
+    }
+  }
+  const auto mult = load<std::uint32_t>(block, B.mult);
+  const std::uint64_t base = load_nsec<B>(block, id);
+  const auto shift = load<std::uint32_t>(block, B.shift);
+  // Computed before the rest is loaded, so that no register has to be saved to keep it all.
+  const std::uint64_t ns =
+      P == Path::kHot
+          ? narrow_ns(static_cast<std::uint32_t>(cycles) - static_cast<std::uint32_t>(cycle_last),
+                      mult, shift, base)
+          : wide_ns(delta, mult, shift, base);
+  const std::uint64_t sec = load_sec<B>(block, id);
+  if (has_moved<B>(begin, block)) [[unlikely]] {
+    return Attempt::kBusy;
+  }
+  if constexpr (P == Path::kHot) {
+    SecNsec read{sec, ns};
+    if (!carry_one(read)) [[unlikely]] {
+      return Attempt::kBusy;
+    }
+    set(time, read.sec, read.nsec);
+  } else {
+    const SecNsec carried = carry(sec, ns);
+    set(time, carried.sec, carried.nsec);
+  }
+  return Attempt::kDone;
+}
+
 // A high-resolution or raw clock from the block that holds it. Time is written
 // only for kDone.
 template <const BlockLayout& B, arch::Counter C, Path P, arch::ClockMode Only, AnyTime Time>
@@ -138,38 +177,9 @@ template <const BlockLayout& B, arch::Counter C, Path P, arch::ClockMode Only, A
   }
   if constexpr (P == Path::kHot && kTwoRegisters && B.is_generic()) {
     return finish_by_halves<B>(block, id, begin, Halves(cycles.value), time);
-  }
-  const auto cycle_last = load<std::uint64_t>(block, B.cycle_last);
-  const std::uint64_t delta = cycles.value - cycle_last;
-  if constexpr (P == Path::kHot) {
-    // One test for both rare cases, negative and large.
-    if (!is_narrow(delta)) [[unlikely]] {
-      return Attempt::kBusy;
-    }
-  }
-  const auto mult = load<std::uint32_t>(block, B.mult);
-  const std::uint64_t base = load_nsec<B>(block, id);
-  const auto shift = load<std::uint32_t>(block, B.shift);
-  // Computed before the rest is loaded, so that no register has to be saved to keep it all.
-  const std::uint64_t ns = P == Path::kHot ? narrow_ns(static_cast<std::uint32_t>(cycles.value) -
-                                                           static_cast<std::uint32_t>(cycle_last),
-                                                       mult, shift, base)
-                                           : wide_ns(delta, mult, shift, base);
-  const std::uint64_t sec = load_sec<B>(block, id);
-  if (has_moved<B>(begin, block)) [[unlikely]] {
-    return Attempt::kBusy;
-  }
-  if constexpr (P == Path::kHot) {
-    SecNsec read{sec, ns};
-    if (!carry_one(read)) [[unlikely]] {
-      return Attempt::kBusy;
-    }
-    set(time, read.sec, read.nsec);
   } else {
-    const SecNsec carried = carry(sec, ns);
-    set(time, carried.sec, carried.nsec);
+    return finish<B, P>(block, id, begin, cycles.value, time);
   }
-  return Attempt::kDone;
 }
 
 // A coarse clock: the time of the last update. Never reads the counter.

@@ -17,8 +17,8 @@ import sys
 STRETCH = 0x10000
 # What runs on every start where the page is believed, on the newest kernels; of libelf where it is inside.
 NEEDED = ["attach_at_load", "parse_options", "host_kernel", "counter_allowed", "discover::discover", "claimed_image_size",
-          "parse_vdso_image", "symbol_count", "scan_code", "probe_layout", "copy_page", "check_any_mode", "check_counting",
-          "check_agreement", "read_clock_of_kind<vvarclock::arch::LfenceTsc>", "read_clock<vvarclock::vvar::kBlockV, "
+          "parse_vdso_image", "symbol_count", "scan_code_of", "probe_layout", "copy_page", "check_any_mode", "check_counting",
+          "check_agreement", "read_clock_of_own_kind<vvarclock::arch::LfenceTsc>", "read_clock<vvarclock::vvar::kBlockV, "
           "vvarclock::arch::LfenceTsc>", "page_readers", "mode_to_want", "clock_mode_now", "serve::attach(", "write_report"]
 NEEDED_OF_LIBELF = ["elf_begin", "elf_memory", "elf_end", "elf_kind", "gelf_getphdr", "elf64_getphdr", "gelf_getdyn",
                     "gelf_getsym", "gelf_getnote", "elf_getdata_rawchunk", "__wrap_malloc", "__wrap_calloc"]

@@ -33,7 +33,7 @@ fresh_tree() {
     printf '#include "core/vvar/page.h"\n#include "arch/counter.h"\n#include <unistd.h>\n' >core/discover/find.h
     printf '#include <libelf.h>\n#include <gelf.h>\n#include <elf.h>\n#include "core/discover/find.h"\n' >core/discover/vdso_image.cc
     printf '#include <libelf.h>\n' >core/discover/vdso_image_libelf.cc
-    printf '#include <elf.h>\n' >core/discover/vdso_image_symbols.h
+    printf '#include <elf.h>\n' >core/discover/vdso_image_header.cc
     printf '#include "core/discover/find.h"\n  #  include "core/vvar/page.h"\n' >core/serve/table.h
     printf '#include "core/serve/table.h"\n#include "arch/counter.h"\n' >preload/exports.cc
     printf '#include "core/discover/find.h"\n#include <vector>\n' >doctor/main.cc
@@ -81,7 +81,7 @@ breach 'doctor includes bench' doctor/main.cc '#include "bench/main.cc"'
 breach 'bench includes preload' bench/main.cc '#include "preload/exports.cc"'
 breach 'libelf beside its file' core/discover/find.h '#include <libelf.h>' '#include <gelf.h>' '#include <elf.h>' \
     '#include <elfutils/libdw.h>'
-breach 'libelf where elf.h is allowed' core/discover/vdso_image_symbols.h '#include <gelf.h>'
+breach 'libelf where elf.h is allowed' core/discover/vdso_image_header.cc '#include <gelf.h>'
 breach 'libelf in other floors' doctor/main.cc '#include <libelf.h>' '#include <linux/elf.h>'
 breach 'elf.h in arch' arch/counter.h '#include <elf.h>'
 breach 'a relative include' core/vvar/page.h '#include "../serve/table.h"' '#include "./page.h"'
