@@ -93,9 +93,14 @@ void clock_or_null(ReportBuffer& out, std::int32_t id) noexcept {
   out << "null";
 }
 
+// As many as there is room for, the likeliest first, and how many are left out: the object must
+// end.
 void refusals(ReportBuffer& out, const discover::Discovery* found) noexcept {
+  constexpr std::size_t kLongestAndTheEnd = 256;
+  const std::size_t count = found == nullptr ? 0 : found->refusal_count;
   key(out, "refusals") << '[';
-  for (std::size_t i = 0; found != nullptr && i < found->refusal_count; ++i) {
+  std::size_t i = 0;
+  for (; i < count && out.view().size() + kLongestAndTheEnd < kReportSize; ++i) {
     const discover::Refusal& refusal = found->refusals[i];
     key(out << (i == 0 ? "{" : ", {"), "layout").json(refusal.layout->name);
     key(out << ", ", "test").json(describe(refusal.test));
@@ -104,6 +109,9 @@ void refusals(ReportBuffer& out, const discover::Discovery* found) noexcept {
     key(out << ", ", "value").decimal(refusal.value) << '}';
   }
   out << ']';
+  if (i < count) {
+    key(out << ", ", "refusals_left_out").decimal(count - i);
+  }
 }
 
 // Counter units, step by step; null when the counter could not be read.

@@ -242,5 +242,20 @@ TEST_CASE("the longest report fits, in one line, with every refusal") {
   }
 }
 
+// No machine refuses them all at such length; a report that was cut in the middle would be no JSON.
+TEST_CASE("refusals that do not fit are left out and counted") {
+  Scene scene;
+  scene.found.outcome = discover::Outcome::kNoLayout;
+  for (const vvar::Layout& layout : vvar::kLayouts) {
+    scene.found.refusals[scene.found.refusal_count++] = {
+        &layout, discover::ProbeTest::kWallToMonotonic,
+        static_cast<std::int32_t>(vvar::kMonotonicCoarse), ~std::uint64_t{0}};
+  }
+  const std::string json = scene.json();
+  CHECK(json.size() < kReportSize);
+  CHECK(holds(json, R"(18446744073709551615}], "refusals_left_out": )"));
+  CHECK(json.substr(json.size() - 2) == "}\n");
+}
+
 }  // namespace
 }  // namespace vvarclock::serve
