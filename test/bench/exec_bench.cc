@@ -10,9 +10,11 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -119,6 +121,13 @@ int main(int count, char** arguments) {
   if (count < 3 || pairs < 1) {
     std::fprintf(stderr, "Usage: exec_bench LIBRARY EMPTY [pairs]\n");
     return 64;
+  }
+  // The loader only warns of a library that it does not find, and the ratio would be 1.
+  for (int i = 1; i <= 2; ++i) {
+    if (std::strchr(arguments[i], '/') == nullptr || ::access(arguments[i], R_OK) != 0) {
+      std::fprintf(stderr, "%s: not the path of a library\n", arguments[i]);
+      return 2;
+    }
   }
   return vvarclock::bench::run(arguments[1], arguments[2], pairs);
 }

@@ -9,6 +9,15 @@
 
 namespace vvarclock::test {
 
+// Code as it is written in a disassembly.
+inline std::vector<std::byte> as_bytes(std::initializer_list<int> code) {
+  std::vector<std::byte> bytes;
+  for (const int byte : code) {
+    bytes.push_back(static_cast<std::byte>(byte));
+  }
+  return bytes;
+}
+
 class Code {
  public:
   Code& bytes(std::initializer_list<std::uint8_t> bytes);

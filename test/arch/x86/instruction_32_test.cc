@@ -8,17 +8,12 @@
 #include "arch/x86/instruction.h"
 #include "test/support/catch.h"
 #include "test/support/guarded_bytes.h"
+#include "test/support/machine_code.h"
 
 namespace vvarclock::arch {
 namespace {
 
-std::vector<std::byte> as_bytes(std::initializer_list<int> code) {
-  std::vector<std::byte> bytes;
-  for (const int byte : code) {
-    bytes.push_back(static_cast<std::byte>(byte));
-  }
-  return bytes;
-}
+using test::as_bytes;
 
 Instruction decode_32(const std::vector<std::byte>& code) { return decode(code, CodeWidth::k32); }
 

@@ -10,18 +10,13 @@
 
 #include "test/support/catch.h"
 #include "test/support/guarded_bytes.h"
+#include "test/support/machine_code.h"
 #include "test/support/random.h"
 
 namespace vvarclock::arch {
 namespace {
 
-std::vector<std::byte> as_bytes(std::initializer_list<int> code) {
-  std::vector<std::byte> bytes;
-  for (const int byte : code) {
-    bytes.push_back(static_cast<std::byte>(byte));
-  }
-  return bytes;
-}
+using test::as_bytes;
 
 struct Sample {
   const char* text;
