@@ -75,8 +75,8 @@ bool is_steered_choice(const BlockCopy& fine, arch::ClockMode mode) noexcept {
 Finding check_two_blocks(const PageCopy& copy) noexcept {
   const BlockCopy& fine = copy.blocks[0];
   const BlockCopy& raw = copy.blocks[1];
-  if (fine.seq != raw.seq || fine.mode != raw.mode || fine.cycle_last != raw.cycle_last ||
-      fine.mask != raw.mask || fine.shift != raw.shift || fine.max_cycles != raw.max_cycles) {
+  if (fine.cycle_last != raw.cycle_last || fine.mask != raw.mask || fine.shift != raw.shift ||
+      fine.max_cycles != raw.max_cycles) {
     return {ProbeTest::kBlocksDisagree, raw.cycle_last};
   }
   const std::uint32_t apart = fine.mult > raw.mult ? fine.mult - raw.mult : raw.mult - fine.mult;
@@ -117,6 +117,16 @@ Finding check_counter_age(const BlockCopy& fine, const Surroundings& around) noe
   const auto signed_age = static_cast<std::int64_t>(age);
   if (signed_age < -kCountersApart || signed_age > static_cast<std::int64_t>(oldest)) {
     return {ProbeTest::kCounterAge, age};
+  }
+  return {};
+}
+
+// The mode of each block leads its readers to a page; the one of block 0 alone is looked up.
+Finding check_one_mode(const PageCopy& copy, const vvar::BlockLayout& layout) noexcept {
+  const BlockCopy& fine = copy.blocks[0];
+  const BlockCopy& raw = copy.blocks[1];
+  if (layout.has_raw_block() && (fine.seq != raw.seq || fine.mode != raw.mode)) {
+    return {ProbeTest::kBlocksDisagree, static_cast<std::uint32_t>(raw.mode)};
   }
   return {};
 }
@@ -198,7 +208,7 @@ Finding check_any_mode(const PageCopy& copy, const vvar::Layout& layout,
       zone.minutes_west < -kMaxMinutesWest) {
     return {ProbeTest::kTimezone, static_cast<std::uint32_t>(zone.minutes_west)};
   }
-  return {};
+  return check_one_mode(copy, vvar::block_layout(layout.block));
 }
 
 Finding check_counting(const PageCopy& copy, const vvar::BlockLayout& layout,

@@ -101,6 +101,15 @@ const std::vector<Fault>& faults_of_bytes() {
        [](K& k, const B&) { k.patch_u32(k.layout().timezone + 4U, 1); }},
       {ProbeTest::kTimezone, "a zone that no kernel takes",
        [](K& k, const B&) { k.set_timezone(16 * 60, 0); }},
+      {ProbeTest::kBlocksDisagree, "a raw block whose mode leads to another page",
+       [](K& k, const B& b) {
+         k.withdraw(Page::kHvclock);
+         k.patch_u32(b.stride + std::size_t{b.mode}, arch::kModeHvclock);
+       },
+       arch::kModeNone, generic_rows},
+      {ProbeTest::kBlocksDisagree, "a raw block with a count of its own",
+       [](K& k, const B& b) { store<std::uint32_t>(k.writable(Page::kData), b.stride, 1000); },
+       arch::kModeNone, generic_rows},
   };
   return kFaults;
 }
