@@ -68,8 +68,9 @@ struct Effort {
 };
 // No wait in a program's start: an update comes once per tick, at a moment that the page does not
 // tell, so a wait short enough for a start would mostly be in vain. The brackets of the coarse
-// clocks already show a page that is no longer updated.
-inline constexpr Effort kAttachEffort{2, 0};
+// clocks already show a page that is no longer updated. A second bracket within microseconds of the
+// first would show nothing new.
+inline constexpr Effort kAttachEffort{1, 0};
 inline constexpr Effort kDiagnosisEffort{1000, 20'000'000};
 
 struct Probe {

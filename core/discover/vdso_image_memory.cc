@@ -2,8 +2,6 @@
 // of the C library's; the host's own calls never come here, for all of it is hidden.
 #include "core/discover/vdso_image_memory.h"
 
-#include <cstring>
-
 namespace vvarclock::discover {
 
 LibelfMemory::LibelfMemory(std::span<std::byte> bytes) noexcept : left_(bytes) {
@@ -42,7 +40,12 @@ void* __wrap_malloc(std::size_t size) noexcept {
 void* __wrap_calloc(std::size_t count, std::size_t size) noexcept {
   std::size_t bytes = 0;
   void* const block = __builtin_mul_overflow(count, size, &bytes) ? nullptr : __wrap_malloc(bytes);
-  return block == nullptr ? nullptr : std::memset(block, 0, bytes);
+  // Not by memset: most starts have not come by its page of libc's code, and that is a page fault.
+  volatile std::byte* const zeroed = static_cast<std::byte*>(block);
+  for (std::size_t i = 0; zeroed != nullptr && i < bytes; ++i) {
+    zeroed[i] = std::byte{0};
+  }
+  return block;
 }
 
 // libelf lets blocks grow only when it writes files.

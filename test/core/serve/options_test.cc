@@ -40,6 +40,12 @@ TEST_CASE("an empty environment gives the defaults of the table") {
   CHECK(options.bad_count == 0);
 }
 
+TEST_CASE("every variable begins with the prefix that attach.cc looks for") {
+  for (const serve::OptionRow& row : serve::option_table()) {
+    CHECK(std::string_view(row.variable).starts_with("VVARCLOCK"));
+  }
+}
+
 TEST_CASE("every documented value is taken, in any case") {
   CHECK_FALSE(parse({{"VVARCLOCK", "OFF"}}).on);
   CHECK_FALSE(parse({{"VVARCLOCK", "off"}}).on);
