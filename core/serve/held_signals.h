@@ -2,10 +2,10 @@
 //
 // A write may raise SIGPIPE (a closed pipe) or SIGXFSZ (a file size limit), either of which would
 // end the host. While one of these objects lives, both are held back in this thread; one that our
-// own write raised is taken away again; one that was pending before stays. errno may change.
+// own write raised is taken away again; one that was pending before stays.
 #pragma once
 
-#include <signal.h>
+#include <cstdint>
 
 namespace vvarclock::serve {
 
@@ -17,8 +17,10 @@ class HeldSignals {
   HeldSignals& operator=(const HeldSignals&) = delete;
 
  private:
-  sigset_t pending_{};
-  sigset_t before_{};
+  // As the kernel has them, one bit each: libc's sets would be six more names to look up in every
+  // program's start.
+  std::uint64_t pending_ = 0;
+  std::uint64_t before_ = 0;
 };
 
 }  // namespace vvarclock::serve
