@@ -27,7 +27,7 @@ const char* environment(const char* variable) noexcept { return ::secure_getenv(
 // Does any variable begin as ours do? Mostly none does, and then secure_getenv, on a page of libc's
 // code that most starts do not come by, is not asked: it was 0.7 % of an exec of /bin/true.
 bool may_have_options() noexcept {
-  constexpr std::string_view kPrefix = "VVARCLOCK";
+  constexpr std::string_view kPrefix = serve::kVariablePrefix;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     std::size_t same = 0;
     while (same < kPrefix.size() && (*variable)[same] == kPrefix[same]) {

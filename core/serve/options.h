@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "arch/ordering.h"
 
@@ -60,6 +61,9 @@ struct OptionRow {
   const char* help;
 };
 std::span<const OptionRow> option_table() noexcept;
+
+// How every variable begins.
+inline constexpr std::string_view kVariablePrefix = "VVARCLOCK";
 
 // Pure but for `lookup`, which returns a value or null (secure_getenv in real life).
 Options parse_options(const char* (*lookup)(const char* variable)) noexcept;

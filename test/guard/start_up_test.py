@@ -9,7 +9,6 @@ Usage: start_up_test.py LIBRARY OPTIMIZATION SANITIZE SCRIPT WATCHER, SCRIPT bei
 WATCHER the program of start_functions.cc.
 Status 0: passed, 77: skipped with the reason, anything else: failed.
 """
-import bisect
 import os
 import re
 import subprocess

@@ -42,7 +42,7 @@ TEST_CASE("an empty environment gives the defaults of the table") {
 
 TEST_CASE("every variable begins with the prefix that attach.cc looks for") {
   for (const serve::OptionRow& row : serve::option_table()) {
-    CHECK(std::string_view(row.variable).starts_with("VVARCLOCK"));
+    CHECK(std::string_view(row.variable).starts_with(serve::kVariablePrefix));
   }
 }
 
