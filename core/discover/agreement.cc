@@ -29,25 +29,40 @@ constexpr std::uint32_t kMayStep =
     vvar::bit(vvar::kRealtime) | vvar::bit(vvar::kTai) | vvar::kCoarseIds;
 constexpr int kLooksAtStepping = 3;
 
-// One chain of brackets: the system call after one reading is the one before the next.
+// Readings further apart than this say little of the second one: a system call must follow it too.
+constexpr std::uint64_t kNarrowNs = 100'000;
+
+bool is_wide(const SecNsec& before, const SecNsec& after) noexcept {
+  return (after.sec - before.sec) * kNsPerSec + after.nsec - before.nsec > kNarrowNs;
+}
+
+// One chain of brackets: the reading after one system call is the one before the next. So a bracket
+// costs one system call, not two.
 Agreement bracket_once(const Kernel& kernel, vvar::BlockKind kind, const vvar::Binding& binding,
                        vvar::ClockId id, std::uint32_t rounds) noexcept {
-  const auto miss = [id](std::uint64_t value) {
-    return Agreement{{ProbeTest::kAgreement, value, static_cast<std::int32_t>(id)}};
+  const auto miss = [id](const SecNsec& own) {
+    return Agreement{
+        {ProbeTest::kAgreement, own.sec * kNsPerSec + own.nsec, static_cast<std::int32_t>(id)}};
   };
+  const auto read = [&](SecNsec& own) { return kernel.read_clock(kind, binding, id, own); };
+  const Agreement left_to_kernel =
+      vvar::is_in(id, vvar::kCoarseIds) ? miss({}) : Agreement{{}, false};
   SecNsec before{};
-  if (!ask(kernel, id, before)) {
-    return miss(0);
+  if (!read(before)) {
+    return left_to_kernel;
   }
   for (std::uint32_t round = 0; round < rounds; ++round) {
-    SecNsec own{};
-    if (!kernel.read_clock(kind, binding, id, own)) {
-      return vvar::is_in(id, vvar::kCoarseIds) ? miss(0) : Agreement{{}, false};
+    SecNsec asked{};
+    if (!ask(kernel, id, asked) || before.nsec >= kNsPerSec || is_before(asked, before)) {
+      return miss(before);
     }
     SecNsec after{};
-    if (!ask(kernel, id, after) || own.nsec >= kNsPerSec || is_before(own, before) ||
-        is_before(after, own)) {
-      return miss(own.sec * kNsPerSec + own.nsec);
+    if (!read(after)) {
+      return left_to_kernel;
+    }
+    if (after.nsec >= kNsPerSec || is_before(after, asked) ||
+        (is_wide(before, after) && (!ask(kernel, id, asked) || is_before(asked, after)))) {
+      return miss(after);
     }
     before = after;
   }

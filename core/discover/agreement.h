@@ -1,5 +1,5 @@
-// The third witness: every served clock, read from the page between two system calls, must lie
-// between them.
+// The third witness: for every served clock, what the system call answers between two readings of
+// the page must lie between them.
 #pragma once
 
 #include "core/discover/invariants.h"

@@ -81,7 +81,7 @@ constexpr TestText kTestTexts[] = {
     {ProbeTest::kResolution, "the resolution is not what clock_getres says"},
     {ProbeTest::kTimezone, "the time zone is not what gettimeofday says"},
     {ProbeTest::kCounterPage, "the hypervisor page that the clock mode names cannot be read"},
-    {ProbeTest::kAgreement, "a reading was not between two system calls"},
+    {ProbeTest::kAgreement, "what the system call answers is not between two readings"},
 };
 
 }  // namespace

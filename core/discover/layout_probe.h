@@ -1,8 +1,9 @@
 // Candidate page + layout -> believed or refused.
 //
 // Three witnesses must agree: the code of the vDSO (code_hints.h), the bytes of the page (the
-// invariants that the kernel keeps), and the system call (every served clock read between two of
-// them). The first test that fails names the refusal. Version numbers are not asked.
+// invariants that the kernel keeps), and the system call (of every served clock, between two
+// readings of the page). The first test that fails names the refusal. Version numbers are not
+// asked.
 #pragma once
 
 #include <array>
@@ -49,7 +50,7 @@ enum class ProbeTest : std::uint8_t {
   kResolution,       // hrtimer_res is not what clock_getres says
   kTimezone,         // impossible time zone
   kCounterPage,      // the hypervisor page that the mode names cannot be read
-  kAgreement,        // a value outside the bracket of two system calls
+  kAgreement,        // the system call's answer is not between two readings
 };
 
 const char* describe(ProbeTest test) noexcept;
