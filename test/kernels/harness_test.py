@@ -98,6 +98,12 @@ class PlanTest(unittest.TestCase):
             self.assertEqual(64 in bits, '686' not in release)
         self.assertEqual(widths['tsc', '6.1.0-50-686-pae'], {32})
 
+    def test_everything_without_processes(self):
+        jobs = plan.everything(self.KERNELS), plan.everything(self.KERNELS, processes=())
+        runs = [[run for job in some for run in job.runs] for some in jobs]
+        self.assertEqual(runs[1], [run for run in runs[0] if run.program != 'process'])
+        self.assertLess(len(runs[1]), len(runs[0]))
+
     def test_without_32_bit_programs(self):
         for jobs in (plan.everything(self.KERNELS[:3], False), plan.quick(self.KERNELS[:3], False)):
             self.assertEqual({run.bits for job in jobs for run in job.runs}, {64})

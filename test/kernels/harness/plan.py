@@ -86,9 +86,9 @@ def jumps(kernel, with_32=True, brief=False):
     return Job(kernel, TWO_CPUS, 'jumps', tuple(runs), JUMPS_TIMEOUT)
 
 
-def everything(kernels, with_32=True):
-    """The whole matrix, setup by setup: what is wrong with one kernel shows early."""
-    return ([check(kernel, setup, with_32) for setup in SETUPS for kernel in kernels] +
+def everything(kernels, with_32=True, processes=ORDERS[:2]):
+    """The whole matrix, setup by setup: what is wrong with one kernel shows early. processes: as check() has it."""
+    return ([check(kernel, setup, with_32, processes) for setup in SETUPS for kernel in kernels] +
             [jumps(kernel, with_32) for kernel in kernels])
 
 
