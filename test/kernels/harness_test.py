@@ -45,12 +45,12 @@ class LinesTest(unittest.TestCase):
     def test_lines(self):
         boot = guest.Boot()
         for line in ('kernel x', 'source tsc', 'missing acpi_pm', 'result {"a": 1}', 'report 32 {"b": 2}',
-                     'report 64 {broken', 'begin steps', 'price {"c": 3}', 'exit 0 check', 'hello', 'end'):
+                     'report 64 {broken', 'begin steps', 'price {"c": 3}', 'doctor {"d": 4}', 'exit 0 check', 'hello', 'end'):
             boot.take(line)
         self.assertEqual((boot.release, boot.source, boot.missing), ('x', 'tsc', 'acpi_pm'))
         self.assertEqual((boot.last_begun, boot.ended), ('steps', True))
         self.assertEqual((boot.results, boot.reports, boot.exits), ([{'a': 1}], [{'b': 2, 'bits': 32}], ['0 check']))
-        self.assertEqual((boot.noise, boot.prices), (['report 64 {broken', 'hello'], [{'c': 3}]))
+        self.assertEqual((boot.noise, boot.prices, boot.doctors), (['report 64 {broken', 'hello'], [{'c': 3}], [{'d': 4}]))
 
 
 class PackagesTest(unittest.TestCase):
@@ -134,7 +134,7 @@ class ArchiveTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             build = pathlib.Path(folder)
             self.assertIn(initramfs.LIBRARY_32, initramfs.why_no_32(build))
-            for part in [initramfs.LIBRARY_32] + [f'test/kernels/{program}_32' for program in initramfs.PROGRAMS]:
+            for part in initramfs.PARTS_32:
                 self.assertIn(part, initramfs.why_no_32(build))
                 (build / part).parent.mkdir(parents=True, exist_ok=True)
                 (build / part).touch()

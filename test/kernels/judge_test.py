@@ -45,6 +45,12 @@ def good_price(clock):
             'kernels': {'instructions': 97, 'ns': 101.0}}
 
 
+def good_doctor(bits):
+    """What the doctor says of one width of programs."""
+    return {'bits': bits, 'layout': '6.10-6.12', 'clock_mode': 'tsc', 'library': {'active': True, 'observed': True},
+            'clocks': {clock: {'served_by': 'reader', 'reason': None} for clock in judge.ALL_CLOCKS}}
+
+
 def good_boot():
     """A boot in which all is well."""
     report = good_report()
@@ -93,6 +99,29 @@ class JudgeTest(unittest.TestCase):
                 judge._judge_processes(row, told, runs)
                 self.assertEqual(row.failures, wanted, row.problems)
                 self.assertEqual(len(row.remarks), 1 if right[3] in told else 0)
+
+    def test_doctors(self):
+        cases = {
+            'right': (lambda both: None, [0, 0]),
+            'nothing said': (lambda both: both.clear(), [1, 1]),
+            'one width not told': (lambda both: both.pop(), [0, 1]),
+            'told twice': (lambda both: both.append(good_doctor(32)), [0, 1]),
+            'a width that does not run': (lambda both: both.__setitem__(1, {'bits': 32, 'runs': False, 'reason': 'x'}), [0, 1]),
+            'another layout': (lambda both: both[0].update(layout='6.13-6.14'), [1, 0]),
+            'no layout': (lambda both: both[0].update(layout=None), [1, 0]),
+            'another clock mode': (lambda both: both[1].update(clock_mode='none'), [0, 1]),
+            'a clock by system call': (lambda both: both[0]['clocks']['CLOCK_TAI'].update(served_by='system call'), [1, 0]),
+            'the library not at work': (lambda both: both[0]['library'].update(active=False), [1, 0]),
+        }
+        for name, (change, wanted) in cases.items():
+            with self.subTest(name):
+                boot = good_boot_of_both()
+                boot.exits.append('0 doctor none ordered')
+                boot.doctors = [good_doctor(64), good_doctor(32)]
+                change(boot.doctors)
+                runs = RUNS + NARROW_RUNS + (guest.Run('doctor', 'none', 'ordered', 0),)
+                made = judge.rows(boot, KERNEL, plan.TSC, runs, 'tsc')
+                self.assertEqual([made[0].failures, made[2].failures], wanted, made[0].problems + made[2].problems)
 
     def test_right(self):
         self.assertEqual(failures(lambda boot: None), [0, 0])

@@ -65,6 +65,7 @@ class Boot:
     reports: list = dataclasses.field(default_factory=list)  # each with the reporting program's width, "bits"
     prices: list = dataclasses.field(default_factory=list)
     processes: list = dataclasses.field(default_factory=list)  # of the whole-process checks: bits, order, name, status, words
+    doctors: list = dataclasses.field(default_factory=list)  # what the doctor says of each width
     exits: list = dataclasses.field(default_factory=list)
     noise: list = dataclasses.field(default_factory=list)
 
@@ -79,6 +80,8 @@ class Boot:
                 self.reports.append(json.loads(report) | {'bits': int(bits)})
             elif word == 'price':
                 self.prices.append(json.loads(rest))
+            elif word == 'doctor':
+                self.doctors.append(json.loads(rest))
             elif word == 'process':
                 bits, order, name, status, *words = rest.split(' ')
                 self.processes.append((int(bits), order, name, int(status), ' '.join(words)))

@@ -1,6 +1,6 @@
 """The guest's file system: one initramfs for 64-bit kernels and one for 32-bit kernels.
 
-Holds busybox, the wrapper, the library, the guest programs, and the loader and libraries that these need; for 64-bit
+Holds busybox, the wrapper, the library, the doctor, the guest programs, and the loader and libraries that these need; for 64-bit
 kernels the 32-bit ones of all these too, where the build has them. Depends on readelf; writes the cpio format itself
 (newc, the one that kernels unpack).
 """
@@ -17,6 +17,9 @@ HOME = '/opt/vvarclock'  # the wrapper finds the library by its place in the sou
 PROGRAMS = ('guest_check', 'guest_jumps', 'guest_prices')
 LIBRARY = 'preload/libvvarclock.so'
 LIBRARY_32 = 'preload/i386/libvvarclock.so'
+DOCTOR = 'doctor/vvarclock-doctor'
+DOCTOR_32 = 'doctor/vvarclock-doctor-32'
+PARTS_32 = (LIBRARY_32, DOCTOR_32, *(f'test/kernels/{program}_32' for program in PROGRAMS))
 BY_LIB = 'preload/by-lib'  # where the wrapper leads each width's loader to its own library
 # Where the loaders look, in Debian's and in other distributions' folders.
 FOLDERS = {
@@ -84,7 +87,7 @@ def _shell(busybox, bits):
 
 def why_no_32(build):
     """Why this build cannot be tried in 32-bit programs; '' when it can."""
-    for part in [LIBRARY_32] + [f'test/kernels/{program}_32' for program in PROGRAMS]:
+    for part in PARTS_32:
         if not (pathlib.Path(build) / part).exists():
             return (f'the build has no {part} (it needs a compiler that does -m32 and a 32-bit libelf archive: see '
                     '"library for 32-bit programs" in what meson setup prints)')
@@ -106,14 +109,16 @@ def _contents(source, build, kernel_bits, busybox):
     }
     own = {}
     if kernel_bits == 64:
-        own[f'{HOME}/build/{LIBRARY}'] = build / LIBRARY
+        own |= {f'{HOME}/build/{part}': build / part for part in (LIBRARY, DOCTOR)}
+        files['/bin/guest_doctor'] = source / 'test/kernels/guest_doctor'
         own |= {f'/bin/{program}': build / 'test/kernels' / program for program in PROGRAMS}
     if kernel_bits == 32 or not why_no_32(build):
-        # On a 32-bit system the library lies where a build for that system has it.
-        own[f'{HOME}/build/{LIBRARY if kernel_bits == 32 else LIBRARY_32}'] = build / LIBRARY_32
+        # On a 32-bit system these lie where a build for that system has them.
+        own |= {f'{HOME}/build/{there if kernel_bits == 32 else part}': build / part
+                for part, there in ((LIBRARY_32, LIBRARY), (DOCTOR_32, DOCTOR))}
         own |= {f'/bin/{program}_32': build / 'test/kernels' / f'{program}_32' for program in PROGRAMS}
         own |= {f'/bin/process/{path.name}': path for path in process_checks(build)}
-        files['/bin/guest_process_32'] = source / 'test/kernels/guest_process'
+        files |= {f'/bin/guest_{script}_32': source / f'test/kernels/guest_{script}' for script in ('process', 'doctor')}
     files |= own
     for path in files.values():
         if not path.exists():

@@ -149,6 +149,23 @@ def _judge_processes(row, processes, runs):
             row.fail(f'whole-process checks in order {order}: {len(told.get(order, ()))} of {len(names)} were told')
 
 
+def _judge_doctors(row, doctors, kernel, setup, wanted):
+    """What the doctor says of one width of programs, as often as it was asked."""
+    if len(doctors) != wanted:
+        row.fail(f'the doctor has examined this width {len(doctors)} times, not {wanted}')
+    for said in doctors:
+        if not said.get('runs', True):
+            row.fail(f'the doctor: {said.get("reason")}')
+            continue
+        if not layout_fits(said['layout'], kernel.group.series) or said['clock_mode'] != setup.mode:
+            row.fail(f'the doctor believes layout {said["layout"]}, clock mode {said["clock_mode"]}')
+        served = {clock for clock, how in said['clocks'].items() if how['served_by'] == 'reader'}
+        if served != _expected_clocks(setup.mode):
+            row.fail(f'the doctor finds that the reader serves {sorted(served)}')
+        if not said['library']['active'] or not said['library']['observed']:
+            row.fail('the doctor has not seen the library at work')
+
+
 def _rows_of_width(boot, kernel, setup, runs, label):
     """What the programs of one width say: outside a time namespace, and inside where there were such runs."""
     bits = runs[0].bits
@@ -180,6 +197,9 @@ def rows(boot, kernel, setup, runs, label):
     for bits in sorted({run.bits for run in runs}, reverse=True):
         of_width = tuple(run for run in runs if run.bits == bits)
         made[bits] = _rows_of_width(boot, kernel, setup, of_width, label + (', 32-bit' if bits == 32 else ''))
+    asked = sum(run.program == 'doctor' for run in runs)
+    for bits, rows_of_width in made.items():
+        _judge_doctors(rows_of_width[0], [said for said in boot.doctors if said['bits'] == bits], kernel, setup, asked)
     if len(made) == 2 and made[32][0].layout != made[64][0].layout:
         made[32][0].fail(f'layout {made[32][0].layout}, in 64-bit programs {made[64][0].layout}')
     all_rows = [row for rows_of_width in made.values() for row in rows_of_width]

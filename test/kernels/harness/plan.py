@@ -38,12 +38,14 @@ def _prices(bits):
 
 
 def _all_checks(setup, bits):
-    """Brackets of every clock in every order, then without the counter, then in time namespaces; the prices."""
+    """Brackets of every clock in every order, then without the counter, then in time namespaces; the prices; the doctor."""
     runs = [Run('check', 'none', order, 1, bits) for order in ORDERS]
     runs.append(Run('check', 'forbidden', 'ordered', 1, bits))
     runs += [Run('check', where, order, 1, bits) for where in ('fork', 'exec') for order in ORDERS[:2]]
     if setup == TSC:
         runs += [Run('check', 'far', 'ordered', 1, bits)] * (bits == 32) + _prices(bits)
+    if setup in (TSC, HPET):
+        runs.append(Run('doctor', 'none', 'ordered', 0, bits))  # examines both widths where the kernel runs both
     return runs
 
 
