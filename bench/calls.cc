@@ -39,8 +39,9 @@ Way libc_way() {
 }
 
 Way syscall_way() {
-  return {serve::fallback::clock_gettime, serve::fallback::gettimeofday, serve::fallback::time,
-          serve::fallback::timespec_get, serve::fallback::clock_getres};
+  using Kernel = serve::fallback::For<serve::OwnWidth>;
+  return {Kernel::clock_gettime, Kernel::gettimeofday, Kernel::time, Kernel::timespec_get,
+          Kernel::clock_getres};
 }
 
 }  // namespace vvarclock::bench

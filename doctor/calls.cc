@@ -44,12 +44,13 @@ Way vdso_way(const discover::VdsoImage& image) {
 }
 
 Way reader_way(const serve::Functions& functions) {
-  return {functions.clock_gettime, functions.gettimeofday, functions.time, functions.clock_getres};
+  return {functions.own.clock_gettime, functions.own.gettimeofday, functions.own.time,
+          functions.own.clock_getres};
 }
 
 Way syscall_way() {
-  return {serve::fallback::clock_gettime, serve::fallback::gettimeofday, serve::fallback::time,
-          serve::fallback::clock_getres};
+  using Kernel = serve::fallback::For<serve::OwnWidth>;
+  return {Kernel::clock_gettime, Kernel::gettimeofday, Kernel::time, Kernel::clock_getres};
 }
 
 bool has(const Way& way, const Call& call) {

@@ -16,7 +16,7 @@ std::optional<serve::RawClockStatus> find_raw_line(const discover::Discovery& bo
   serve::begin_raw_clock(bound.binding, bound.layout->block, serve::clock_mode_now(bound));
   for (int call = 0; call < kCalls; ++call) {
     timespec time{};
-    readers.clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+    readers.own.clock_gettime(CLOCK_MONOTONIC_RAW, &time);
     if (serve::raw_clock.status().state == serve::RawState::kServing) {
       break;
     }

@@ -13,21 +13,21 @@ using vvarclock::serve::dispatch;
 extern "C" {
 
 int clock_gettime(clockid_t id, timespec* out) noexcept {
-  return dispatch.clock_gettime.load(std::memory_order_acquire)(id, out);
+  return dispatch.calls.own.clock_gettime.load(std::memory_order_acquire)(id, out);
 }
 
 int gettimeofday(timeval* time, void* zone) noexcept {
-  return dispatch.gettimeofday.load(std::memory_order_acquire)(time, zone);
+  return dispatch.calls.own.gettimeofday.load(std::memory_order_acquire)(time, zone);
 }
 
 time_t time(time_t* out) noexcept { return vvarclock::serve::time(out); }
 
 int timespec_get(timespec* out, int base) noexcept {
-  return dispatch.timespec_get.load(std::memory_order_acquire)(out, base);
+  return dispatch.calls.own.timespec_get.load(std::memory_order_acquire)(out, base);
 }
 
 int clock_getres(clockid_t id, timespec* out) noexcept {
-  return dispatch.clock_getres.load(std::memory_order_acquire)(id, out);
+  return dispatch.calls.own.clock_getres.load(std::memory_order_acquire)(id, out);
 }
 
 #ifndef __x86_64__
@@ -37,23 +37,23 @@ using vvarclock::arch::Timespec64;
 using vvarclock::arch::Timeval64;
 
 int __clock_gettime64(clockid_t id, Timespec64* out) noexcept {
-  return dispatch.clock_gettime64.load(std::memory_order_acquire)(id, out);
+  return dispatch.calls.wide.clock_gettime.load(std::memory_order_acquire)(id, out);
 }
 
 int __gettimeofday64(Timeval64* time, void* zone) noexcept {
-  return dispatch.gettimeofday64.load(std::memory_order_acquire)(time, zone);
+  return dispatch.calls.wide.gettimeofday.load(std::memory_order_acquire)(time, zone);
 }
 
 std::int64_t __time64(std::int64_t* out) noexcept {
-  return dispatch.time64.load(std::memory_order_acquire)(out);
+  return dispatch.calls.wide.time.load(std::memory_order_acquire)(out);
 }
 
 int __timespec_get64(Timespec64* out, int base) noexcept {
-  return dispatch.timespec_get64.load(std::memory_order_acquire)(out, base);
+  return dispatch.calls.wide.timespec_get.load(std::memory_order_acquire)(out, base);
 }
 
 int __clock_getres64(clockid_t id, Timespec64* out) noexcept {
-  return dispatch.clock_getres64.load(std::memory_order_acquire)(id, out);
+  return dispatch.calls.wide.clock_getres.load(std::memory_order_acquire)(id, out);
 }
 // NOLINTEND(bugprone-reserved-identifier)
 #endif

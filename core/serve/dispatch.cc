@@ -3,6 +3,8 @@
 
 #include <sys/mman.h>
 
+#include <utility>
+
 #include "arch/x86/rdtsc.h"
 #include "core/serve/raw_reader.h"
 #include "core/serve/result.h"
@@ -34,17 +36,18 @@ template <const BlockLayout& B, arch::Counter C, arch::ClockMode M>
 
 // The rest of clock_gettime: a writer at work, time namespaces, large deltas, every other mode than
 // the reader's own, those that are the kernel's, and seconds that do not fit.
-template <const BlockLayout& B, arch::Counter C, AnyTimespec T>
-[[gnu::noinline, gnu::cold]] int rest_of_clock_gettime(clockid_t id, T* out) noexcept {
+template <const BlockLayout& B, arch::Counter C, class W>
+[[gnu::noinline, gnu::cold]] int rest_of_clock_gettime(clockid_t id,
+                                                       typename W::Timespec* out) noexcept {
   SecNsec time{};
   if (vvar::read_clock<B, C>(dispatch.binding, static_cast<ClockId>(id), time)) {
     return store(out, time) ? 0 : fallback::overflow();
   }
-  return fallback::clock_gettime(id, out);
+  return fallback::For<W>::clock_gettime(id, out);
 }
 
-template <const BlockLayout& B, arch::Counter C, arch::ClockMode M, AnyTimespec T>
-[[gnu::noinline]] int raw_clock_gettime(T* out) noexcept {
+template <const BlockLayout& B, arch::Counter C, arch::ClockMode M, class W>
+[[gnu::noinline]] int raw_clock_gettime(typename W::Timespec* out) noexcept {
   const vvar::Binding& binding = dispatch.binding;
   if constexpr (B.has_raw_block()) {
     HotTime time;
@@ -53,21 +56,21 @@ template <const BlockLayout& B, arch::Counter C, arch::ClockMode M, AnyTimespec 
         store(out, time)) [[likely]] {
       return 0;
     }
-    return rest_of_clock_gettime<B, C>(CLOCK_MONOTONIC_RAW, out);
+    return rest_of_clock_gettime<B, C, W>(CLOCK_MONOTONIC_RAW, out);
   } else {
     SecNsec time;
     // By the line, where the page has no record of it.
     if (read_raw_at_once<B, C>(binding, time) || read_raw_or_ask<B>(binding, time)) [[likely]] {
       return store(out, time) ? 0 : fallback::overflow();
     }
-    return fallback::clock_gettime(CLOCK_MONOTONIC_RAW, out);
+    return fallback::For<W>::clock_gettime(CLOCK_MONOTONIC_RAW, out);
   }
 }
 
 // Each family ends by itself, so that each is a straight line; the coarse clocks are so cheap that
 // a taken branch more is a tenth of the call, and come before the raw one.
-template <const BlockLayout& B, arch::Counter C, arch::ClockMode M, AnyTimespec T>
-int clock_gettime(clockid_t id, T* out) noexcept {
+template <const BlockLayout& B, arch::Counter C, arch::ClockMode M, class W>
+int clock_gettime(clockid_t id, typename W::Timespec* out) noexcept {
   const vvar::Binding& binding = dispatch.binding;
   const auto clock = static_cast<ClockId>(id);
   HotTime time;
@@ -77,27 +80,28 @@ int clock_gettime(clockid_t id, T* out) noexcept {
         store(out, time)) [[likely]] {
       return 0;
     }
-    return rest_of_clock_gettime<B, C>(id, out);
+    return rest_of_clock_gettime<B, C, W>(id, out);
   }
   if (vvar::is_in(clock, vvar::kCoarseIds)) [[likely]] {
     if (vvar::read_coarse<B>(binding.data, clock, time) == Attempt::kDone && store(out, time))
         [[likely]] {
       return 0;
     }
-    return rest_of_clock_gettime<B, C>(id, out);
+    return rest_of_clock_gettime<B, C, W>(id, out);
   }
   if (clock == vvar::kMonotonicRaw) {
-    return raw_clock_gettime<B, C, M>(out);
+    return raw_clock_gettime<B, C, M, W>(out);
   }
-  return fallback::clock_gettime(id, out);  // not of the page
+  return fallback::For<W>::clock_gettime(id, out);  // not of the page
 }
 
-template <const BlockLayout& B, arch::Counter C>
-[[gnu::noinline, gnu::cold]] int rest_of_gettimeofday(timeval* out, void* zone) noexcept {
+template <const BlockLayout& B, arch::Counter C, class W>
+[[gnu::noinline, gnu::cold]] int rest_of_gettimeofday(typename W::Timeval* out,
+                                                      void* zone) noexcept {
   SecNsec time{};
   if (out != nullptr) {
     if (!vvar::read_clock<B, C>(dispatch.binding, vvar::kRealtime, time)) {
-      return fallback::gettimeofday(out, zone);
+      return fallback::For<W>::gettimeofday(out, zone);
     }
     if (!store(out, time)) {
       return fallback::overflow();
@@ -106,7 +110,7 @@ template <const BlockLayout& B, arch::Counter C>
   if (zone != nullptr) {
     vvar::Timezone found{};
     if (!vvar::read_timezone<B>(dispatch.binding, found)) {
-      return fallback::gettimeofday(static_cast<timeval*>(nullptr), zone);
+      return fallback::For<W>::gettimeofday(nullptr, zone);
     }
     struct timezone* const target = static_cast<struct timezone*>(zone);
     target->tz_minuteswest = found.minutes_west;
@@ -115,49 +119,25 @@ template <const BlockLayout& B, arch::Counter C>
   return 0;
 }
 
-template <const BlockLayout& B, arch::Counter C, arch::ClockMode M>
-int gettimeofday(timeval* out, void* zone) noexcept {
+template <const BlockLayout& B, arch::Counter C, arch::ClockMode M, class W>
+int gettimeofday(typename W::Timeval* out, void* zone) noexcept {
+  if constexpr (std::same_as<W, WideWidth>) {
+    clear_zone(std::exchange(zone, nullptr));
+  }
   HotTime time;
   if (out != nullptr && zone == nullptr && read_at_once<B, C, M>(vvar::kRealtime, time) &&
       store(out, time)) [[likely]] {
     return 0;
   }
-  return rest_of_gettimeofday<B, C>(out, zone);
+  return rest_of_gettimeofday<B, C, W>(out, zone);
 }
 
-#ifndef __x86_64__
-template <const BlockLayout& B, arch::Counter C>
-[[gnu::noinline, gnu::cold]] int rest_of_gettimeofday64(arch::Timeval64* out) noexcept {
-  SecNsec time{};
-  if (!vvar::read_clock<B, C>(dispatch.binding, vvar::kRealtime, time)) {
-    return fallback::gettimeofday(out, nullptr);
-  }
-  return store(out, time) ? 0 : fallback::overflow();
-}
-
-// For callers of this width glibc fills the zone with zeros.
-template <const BlockLayout& B, arch::Counter C, arch::ClockMode M>
-int gettimeofday64(arch::Timeval64* out, void* zone) noexcept {
-  if (zone != nullptr) {
-    *static_cast<struct timezone*>(zone) = {};
-  }
-  if (out == nullptr) {
-    return 0;
-  }
-  HotTime time;
-  if (read_at_once<B, C, M>(vvar::kRealtime, time) && store(out, time)) [[likely]] {
-    return 0;
-  }
-  return rest_of_gettimeofday64<B, C>(out);
-}
-#endif
-
-// Sec: time_t, or 64 bits in any case.
-template <const BlockLayout& B, class Sec>
-Sec time(Sec* out) noexcept {
+template <const BlockLayout& B, class W>
+typename W::Sec time(typename W::Sec* out) noexcept {
+  using Sec = typename W::Sec;
   std::uint64_t sec;
   if (!vvar::read_time<B>(dispatch.binding, sec)) [[unlikely]] {
-    return fallback::time(out);
+    return fallback::For<W>::time(out);
   }
   if (!fits<Sec>(sec)) [[unlikely]] {
     return fallback::overflow();
@@ -168,47 +148,44 @@ Sec time(Sec* out) noexcept {
   return static_cast<Sec>(sec);
 }
 
-template <const BlockLayout& B, arch::Counter C, AnyTimespec T>
-[[gnu::noinline, gnu::cold]] int rest_of_timespec_get(T* out, int base) noexcept {
+template <const BlockLayout& B, arch::Counter C, class W>
+[[gnu::noinline, gnu::cold]] int rest_of_timespec_get(typename W::Timespec* out,
+                                                      int base) noexcept {
   const clockid_t id = fallback::clock_of_base(base);
-  return id >= 0 && rest_of_clock_gettime<B, C>(id, out) == 0 ? base : 0;
+  return id >= 0 && rest_of_clock_gettime<B, C, W>(id, out) == 0 ? base : 0;
 }
 
-template <const BlockLayout& B, arch::Counter C, arch::ClockMode M, AnyTimespec T>
-int timespec_get(T* out, int base) noexcept {
+template <const BlockLayout& B, arch::Counter C, arch::ClockMode M, class W>
+int timespec_get(typename W::Timespec* out, int base) noexcept {
   HotTime time;
   if (base == TIME_UTC && read_at_once<B, C, M>(vvar::kRealtime, time) && store(out, time))
       [[likely]] {
     return base;
   }
-  return rest_of_timespec_get<B, C>(out, base);
+  return rest_of_timespec_get<B, C, W>(out, base);
 }
 
-template <const BlockLayout& B, AnyTimespec T>
-int clock_getres(clockid_t id, T* out) noexcept {
+template <const BlockLayout& B, class W>
+int clock_getres(clockid_t id, typename W::Timespec* out) noexcept {
   std::uint32_t ns;
   if (!vvar::read_resolution<B>(dispatch.binding, static_cast<ClockId>(id), ns)) [[unlikely]] {
-    return fallback::clock_getres(id, out);
+    return fallback::For<W>::clock_getres(id, out);
   }
   return out == nullptr || store(out, SecNsec{0, ns}) ? 0 : fallback::overflow();
 }
 
+template <const BlockLayout& B, arch::Counter C, arch::ClockMode M, class W>
+inline constexpr Calls<Plain, W> kReaders{&clock_gettime<B, C, M, W>, &gettimeofday<B, C, M, W>,
+                                          &time<B, W>, &timespec_get<B, C, M, W>,
+                                          &clock_getres<B, W>};
+
 template <const BlockLayout& B, arch::Counter C, arch::ClockMode M>
 constexpr Functions functions() noexcept {
-  return {
-      &clock_gettime<B, C, M, timespec>,
-      &gettimeofday<B, C, M>,
-      &time<B, time_t>,
-      &timespec_get<B, C, M, timespec>,
-      &clock_getres<B, timespec>,
-#ifndef __x86_64__
-      &clock_gettime<B, C, M, arch::Timespec64>,
-      &gettimeofday64<B, C, M>,
-      &time<B, std::int64_t>,
-      &timespec_get<B, C, M, arch::Timespec64>,
-      &clock_getres<B, arch::Timespec64>,
-#endif
-  };
+  if constexpr (kTwoWidths) {
+    return {kReaders<B, C, M, OwnWidth>, kReaders<B, C, M, WideWidth>};
+  } else {
+    return {kReaders<B, C, M, OwnWidth>, {}};
+  }
 }
 
 template <const BlockLayout& B, arch::Counter C>
@@ -239,6 +216,18 @@ Functions functions(const Wanted& wanted) noexcept {
   return functions<B, arch::LfenceTsc>(wanted.mode);
 }
 
+// The binding is complete before any reader can be called: release here, acquire at the call.
+template <class W>
+void put(Calls<std::atomic, W>& table, const Calls<Plain, W>& functions) noexcept {
+  table.clock_gettime.store(functions.clock_gettime, std::memory_order_release);
+  table.gettimeofday.store(functions.gettimeofday, std::memory_order_release);
+  table.time.store(functions.time, std::memory_order_release);
+  table.timespec_get.store(functions.timespec_get, std::memory_order_release);
+  table.clock_getres.store(functions.clock_getres, std::memory_order_release);
+}
+
+inline void put(NoCalls& /*table*/, const NoCalls& /*functions*/) noexcept {}
+
 }  // namespace
 
 Functions page_readers(vvar::BlockKind kind, const Wanted& wanted) noexcept {
@@ -257,19 +246,8 @@ void attach(const vvar::Binding& binding, vvar::BlockKind kind,
   const BlockLayout& block = vvar::block_layout(kind);
   dispatch.binding = binding;
   dispatch.realtime_sec = binding.data + block.sec(vvar::kRealtime);
-  // The binding is complete before any reader can be called: release here, acquire at the call.
-  dispatch.clock_gettime.store(functions.clock_gettime, std::memory_order_release);
-  dispatch.gettimeofday.store(functions.gettimeofday, std::memory_order_release);
-  dispatch.time.store(functions.time, std::memory_order_release);
-  dispatch.timespec_get.store(functions.timespec_get, std::memory_order_release);
-  dispatch.clock_getres.store(functions.clock_getres, std::memory_order_release);
-#ifndef __x86_64__
-  dispatch.clock_gettime64.store(functions.clock_gettime64, std::memory_order_release);
-  dispatch.gettimeofday64.store(functions.gettimeofday64, std::memory_order_release);
-  dispatch.time64.store(functions.time64, std::memory_order_release);
-  dispatch.timespec_get64.store(functions.timespec_get64, std::memory_order_release);
-  dispatch.clock_getres64.store(functions.clock_getres64, std::memory_order_release);
-#endif
+  put(dispatch.calls.own, functions.own);
+  put(dispatch.calls.wide, functions.wide);
   dispatch.seq.store(binding.data + block.seq, std::memory_order_release);
   ::mprotect(&dispatch, sizeof(dispatch),
              PROT_READ);  // a stray write in the host cannot bend its clocks; failing is harmless

@@ -4,13 +4,13 @@
 // is no lock and no once-flag: a caller sees the one or the other, and both are right.
 #pragma once
 
-#include <sys/time.h>
 #include <time.h>
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "arch/halves.h"
 #include "arch/load.h"
@@ -22,21 +22,31 @@
 
 namespace vvarclock::serve {
 
-// One function per exported name.
-struct Functions {
-  int (*clock_gettime)(clockid_t, timespec*) noexcept;
-  int (*gettimeofday)(timeval*, void*) noexcept;
-  time_t (*time)(time_t*) noexcept;
-  int (*timespec_get)(timespec*, int) noexcept;
-  int (*clock_getres)(clockid_t, timespec*) noexcept;
-#ifndef __x86_64__
-  int (*clock_gettime64)(clockid_t, arch::Timespec64*) noexcept;
-  int (*gettimeofday64)(arch::Timeval64*, void*) noexcept;
-  std::int64_t (*time64)(std::int64_t*) noexcept;
-  int (*timespec_get64)(arch::Timespec64*, int) noexcept;
-  int (*clock_getres64)(clockid_t, arch::Timespec64*) noexcept;
-#endif
+// One function per exported name, for callers of width W: to begin with, the system call. Slot:
+// what holds each.
+template <template <class> class Slot, class W>
+struct Calls {
+  Slot<int (*)(clockid_t, typename W::Timespec*) noexcept> clock_gettime{
+      &fallback::For<W>::clock_gettime};
+  Slot<int (*)(typename W::Timeval*, void*) noexcept> gettimeofday{&fallback::For<W>::gettimeofday};
+  Slot<typename W::Sec (*)(typename W::Sec*) noexcept> time{&fallback::For<W>::time};
+  Slot<int (*)(typename W::Timespec*, int) noexcept> timespec_get{&fallback::For<W>::timespec_get};
+  Slot<int (*)(clockid_t, typename W::Timespec*) noexcept> clock_getres{
+      &fallback::For<W>::clock_getres};
 };
+
+struct NoCalls {};
+
+// The same for callers of every width that this machine has.
+template <template <class> class Slot>
+struct AllCalls {
+  Calls<Slot, OwnWidth> own;
+  [[no_unique_address]] std::conditional_t<kTwoWidths, Calls<Slot, WideWidth>, NoCalls> wide;
+};
+
+template <class F>
+using Plain = F;
+using Functions = AllCalls<Plain>;
 
 // A sequence word that is odd for ever: what stands in for the page's before attach.
 alignas(4) inline constexpr std::array<std::byte, 4> kNoSeq{std::byte{1}};
@@ -45,20 +55,7 @@ alignas(4) inline constexpr std::array<std::byte, 4> kNoSeq{std::byte{1}};
 // nothing writes (some machines have lines of 128 bytes).
 struct alignas(4096) Dispatch {
   vvar::Binding binding;
-  std::atomic<int (*)(clockid_t, timespec*) noexcept> clock_gettime{&fallback::clock_gettime};
-  std::atomic<int (*)(timeval*, void*) noexcept> gettimeofday{&fallback::gettimeofday};
-  std::atomic<time_t (*)(time_t*) noexcept> time{&fallback::time};
-  std::atomic<int (*)(timespec*, int) noexcept> timespec_get{&fallback::timespec_get};
-  std::atomic<int (*)(clockid_t, timespec*) noexcept> clock_getres{&fallback::clock_getres};
-#ifndef __x86_64__
-  std::atomic<int (*)(clockid_t, arch::Timespec64*) noexcept> clock_gettime64{
-      &fallback::clock_gettime};
-  std::atomic<int (*)(arch::Timeval64*, void*) noexcept> gettimeofday64{&fallback::gettimeofday};
-  std::atomic<std::int64_t (*)(std::int64_t*) noexcept> time64{&fallback::time};
-  std::atomic<int (*)(arch::Timespec64*, int) noexcept> timespec_get64{&fallback::timespec_get};
-  std::atomic<int (*)(clockid_t, arch::Timespec64*) noexcept> clock_getres64{
-      &fallback::clock_getres};
-#endif
+  AllCalls<std::atomic> calls;
   // For time(), which is too short for a jump through the table: the page's sequence word, odd
   // where a time namespace or a writer needs a closer look, and the seconds of CLOCK_REALTIME.
   const std::byte* realtime_sec = nullptr;
@@ -96,12 +93,12 @@ void attach(const vvar::Binding& binding, vvar::BlockKind kind,
 [[gnu::always_inline]] inline time_t time(time_t* out) noexcept {
   const std::byte* const seq = dispatch.seq.load(std::memory_order_acquire);
   if ((arch::load<std::uint32_t>(seq) & 1U) != 0) [[unlikely]] {
-    return dispatch.time.load(std::memory_order_acquire)(out);
+    return dispatch.calls.own.time.load(std::memory_order_acquire)(out);
   }
   const auto sec = arch::load<time_t>(dispatch.realtime_sec);
   if constexpr (arch::kTwoRegisters) {
     if (arch::load<std::uint32_t>(dispatch.realtime_sec, sizeof sec) != 0 || sec < 0) [[unlikely]] {
-      return dispatch.time.load(std::memory_order_acquire)(out);
+      return dispatch.calls.own.time.load(std::memory_order_acquire)(out);
     }
   }
   if (out != nullptr) {

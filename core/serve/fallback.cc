@@ -57,21 +57,7 @@ long ask(long (*call)(clockid_t, arch::Timespec64*) noexcept, clockid_t id, T* o
   }
 }
 
-template <AnyTimespec T>
-int ask_by_base(T* out, int base) noexcept {
-  const clockid_t id = clock_of_base(base);
-  if (id < 0) {
-    return 0;
-  }
-  const long result = ask(arch::raw_clock_gettime, id, out);
-  if (result == -EOVERFLOW) {
-    overflow();
-  }
-  return result == 0 ? base : 0;
-}
-
-#ifndef __x86_64__
-// The kernel's own gettimeofday and time cut their seconds to 32 bits.
+// The kernel's own gettimeofday cuts its seconds to 32 bits on 32-bit machines.
 template <AnyTimeval T>
 long ask_time_of_day(T* out) noexcept {
   arch::Timespec64 now;
@@ -79,7 +65,7 @@ long ask_time_of_day(T* out) noexcept {
   return result != 0 || store(out, sec_nsec(now)) ? result : -EOVERFLOW;
 }
 
-// By the clock of the last update, which is what the kernel's own time() shows.
+// And so does its time(). By the clock of the last update, which is what that shows.
 template <class Sec>
 Sec ask_seconds(Sec* out) noexcept {
   arch::Timespec64 now;
@@ -93,55 +79,58 @@ Sec ask_seconds(Sec* out) noexcept {
   }
   return sec;
 }
-#endif
 
 }  // namespace
 
-int clock_gettime(clockid_t id, timespec* out) noexcept {
+template <class W>
+int For<W>::clock_gettime(clockid_t id, typename W::Timespec* out) noexcept {
   return libc_result<int>(ask(arch::raw_clock_gettime, id, out));
 }
 
-int clock_getres(clockid_t id, timespec* out) noexcept {
+template <class W>
+int For<W>::clock_getres(clockid_t id, typename W::Timespec* out) noexcept {
   return libc_result<int>(ask(arch::raw_clock_getres, id, out));
 }
 
-#ifdef __x86_64__
-int gettimeofday(timeval* time, void* zone) noexcept {
-  return libc_result<int>(arch::raw_gettimeofday(time, zone));
-}
-
-time_t time(time_t* out) noexcept { return libc_result<time_t>(arch::raw_time(out)); }
-#else
-int gettimeofday(timeval* time, void* zone) noexcept {
-  const long result = zone == nullptr ? 0 : arch::raw_gettimeofday(nullptr, zone);
-  return libc_result<int>(result != 0 || time == nullptr ? result : ask_time_of_day(time));
-}
-
-time_t time(time_t* out) noexcept { return ask_seconds(out); }
-#endif
-
-int timespec_get(timespec* out, int base) noexcept { return ask_by_base(out, base); }
-
-#ifndef __x86_64__
-int clock_gettime(clockid_t id, arch::Timespec64* out) noexcept {
-  return libc_result<int>(ask(arch::raw_clock_gettime, id, out));
-}
-
-int clock_getres(clockid_t id, arch::Timespec64* out) noexcept {
-  return libc_result<int>(ask(arch::raw_clock_getres, id, out));
-}
-
-int gettimeofday(arch::Timeval64* time, void* zone) noexcept {
-  if (zone != nullptr) {
-    *static_cast<struct timezone*>(zone) = {};
+template <class W>
+int For<W>::gettimeofday(typename W::Timeval* out, void* zone) noexcept {
+  if constexpr (!kTwoWidths) {
+    return libc_result<int>(arch::raw_gettimeofday(out, zone));
+  } else {
+    long result = 0;
+    if constexpr (std::same_as<W, WideWidth>) {
+      clear_zone(zone);
+    } else if (zone != nullptr) {
+      result = arch::raw_gettimeofday(nullptr, zone);
+    }
+    return libc_result<int>(result != 0 || out == nullptr ? result : ask_time_of_day(out));
   }
-  return time == nullptr ? 0 : libc_result<int>(ask_time_of_day(time));
 }
 
-std::int64_t time(std::int64_t* out) noexcept { return ask_seconds(out); }
+template <class W>
+typename W::Sec For<W>::time(typename W::Sec* out) noexcept {
+  if constexpr (!kTwoWidths) {
+    return libc_result<time_t>(arch::raw_time(out));
+  } else {
+    return ask_seconds(out);
+  }
+}
 
-int timespec_get(arch::Timespec64* out, int base) noexcept { return ask_by_base(out, base); }
-#endif
+template <class W>
+int For<W>::timespec_get(typename W::Timespec* out, int base) noexcept {
+  const clockid_t id = clock_of_base(base);
+  if (id < 0) {
+    return 0;
+  }
+  const long result = ask(arch::raw_clock_gettime, id, out);
+  if (result == -EOVERFLOW) {
+    overflow();
+  }
+  return result == 0 ? base : 0;
+}
+
+template struct For<OwnWidth>;
+template struct For<WideWidth>;
 
 int overflow() noexcept {
   errno = EOVERFLOW;

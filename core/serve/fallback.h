@@ -5,29 +5,25 @@
 // what does not fit: see result.h.
 #pragma once
 
-#include <sys/time.h>
 #include <time.h>
 
-#include <cstdint>
-
-#include "arch/x86/raw_syscall.h"
+#include "core/serve/result.h"
 
 namespace vvarclock::serve::fallback {
 
-int clock_gettime(clockid_t id, timespec* out) noexcept;
-int clock_getres(clockid_t id, timespec* out) noexcept;
-int gettimeofday(timeval* time, void* zone) noexcept;
-time_t time(time_t* out) noexcept;
-int timespec_get(timespec* out, int base) noexcept;
+// For callers of width W.
+template <class W>
+struct For {
+  static int clock_gettime(clockid_t id, typename W::Timespec* out) noexcept;
+  static int clock_getres(clockid_t id, typename W::Timespec* out) noexcept;
+  // Fills the zone of 32-bit machines' wide callers with zeros, as glibc does.
+  static int gettimeofday(typename W::Timeval* out, void* zone) noexcept;
+  static typename W::Sec time(typename W::Sec* out) noexcept;
+  static int timespec_get(typename W::Timespec* out, int base) noexcept;
+};
 
-#ifndef __x86_64__
-int clock_gettime(clockid_t id, arch::Timespec64* out) noexcept;
-int clock_getres(clockid_t id, arch::Timespec64* out) noexcept;
-// Fills the zone with zeros, as glibc does for callers of this width.
-int gettimeofday(arch::Timeval64* time, void* zone) noexcept;
-std::int64_t time(std::int64_t* out) noexcept;
-int timespec_get(arch::Timespec64* out, int base) noexcept;
-#endif
+extern template struct For<OwnWidth>;
+extern template struct For<WideWidth>;
 
 // The clock behind a base of timespec_get, as the running libc has it; -1: that libc does not know
 // the base.

@@ -17,6 +17,20 @@
 
 namespace vvarclock::serve {
 
+// Callers by the width of their seconds: libc's own types, and 64 bits (_TIME_BITS=64), which on
+// 32-bit machines have names of their own and on 64-bit ones are the same.
+struct OwnWidth {
+  using Timespec = timespec;
+  using Timeval = timeval;
+  using Sec = time_t;
+};
+struct WideWidth {
+  using Timespec = arch::Timespec64;
+  using Timeval = arch::Timeval64;
+  using Sec = std::int64_t;
+};
+inline constexpr bool kTwoWidths = arch::kTwoRegisters;
+
 template <class T>
 concept AnyTimespec = std::same_as<T, timespec> || std::same_as<T, arch::Timespec64>;
 template <class T>
@@ -54,6 +68,13 @@ template <AnyTimeval T, vvar::AnyTime Time>
   out->tv_sec = static_cast<Sec>(static_cast<std::uint64_t>(time.sec));
   out->tv_usec = static_cast<decltype(out->tv_usec)>(static_cast<std::uint32_t>(time.nsec) / 1000);
   return true;
+}
+
+// What glibc gives wide callers on 32-bit machines for a time zone.
+inline void clear_zone(void* zone) noexcept {
+  if (zone != nullptr) {
+    *static_cast<struct timezone*>(zone) = {};
+  }
 }
 
 }  // namespace vvarclock::serve

@@ -130,10 +130,10 @@ struct Row {
   std::size_t beside;  // a word of the table, of the line that the call reads, which it does not
 };
 
-constexpr std::size_t kBesideBinding = offsetof(serve::Dispatch, time);
-constexpr std::size_t kBesideSeq = offsetof(serve::Dispatch, clock_getres);
+constexpr std::size_t kBesideBinding = offsetof(serve::Dispatch, calls.own.time);
+constexpr std::size_t kBesideSeq = offsetof(serve::Dispatch, calls.own.clock_getres);
 static_assert(kBesideBinding / 64 == offsetof(serve::Dispatch, binding) / 64 &&
-              kBesideBinding / 64 == offsetof(serve::Dispatch, clock_gettime) / 64 &&
+              kBesideBinding / 64 == offsetof(serve::Dispatch, calls.own.clock_gettime) / 64 &&
               kBesideSeq / 64 == offsetof(serve::Dispatch, seq) / 64);
 
 constexpr std::array<Row, 4> kRows{

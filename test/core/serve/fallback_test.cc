@@ -9,7 +9,7 @@
 
 #include "test/support/catch.h"
 
-namespace fallback = vvarclock::serve::fallback;
+using Fallback = vvarclock::serve::fallback::For<vvarclock::serve::OwnWidth>;
 
 TEST_CASE("clock_gettime and clock_getres answer for every id as the system call does") {
   for (int id = -64; id <= 64; ++id) {
@@ -20,14 +20,14 @@ TEST_CASE("clock_gettime and clock_getres answer for every id as the system call
     const long expected = syscall(SYS_clock_gettime, id, &kernel);
     const int expected_errno = errno;
     errno = 0;
-    CHECK(fallback::clock_gettime(id, &own) == expected);
+    CHECK(Fallback::clock_gettime(id, &own) == expected);
     CHECK(errno == expected_errno);
 
     errno = 0;
     const long expected_resolution = syscall(SYS_clock_getres, id, &kernel);
     const int expected_resolution_errno = errno;
     errno = 0;
-    CHECK(fallback::clock_getres(id, &own) == expected_resolution);
+    CHECK(Fallback::clock_getres(id, &own) == expected_resolution);
     CHECK(errno == expected_resolution_errno);
     if (expected_resolution == 0) {
       CHECK(own.tv_nsec == kernel.tv_nsec);
@@ -38,17 +38,17 @@ TEST_CASE("clock_gettime and clock_getres answer for every id as the system call
 TEST_CASE("errno is left alone on success and set on failure") {
   timespec time{};
   errno = 4711;
-  CHECK(fallback::clock_gettime(CLOCK_MONOTONIC, &time) == 0);
-  CHECK(fallback::gettimeofday(static_cast<timeval*>(nullptr), nullptr) == 0);
-  CHECK(fallback::time(static_cast<time_t*>(nullptr)) > 0);
+  CHECK(Fallback::clock_gettime(CLOCK_MONOTONIC, &time) == 0);
+  CHECK(Fallback::gettimeofday(nullptr, nullptr) == 0);
+  CHECK(Fallback::time(nullptr) > 0);
   CHECK(errno == 4711);
-  CHECK(fallback::clock_gettime(12345, static_cast<timespec*>(nullptr)) == -1);
+  CHECK(Fallback::clock_gettime(12345, nullptr) == -1);
   CHECK(errno == EINVAL);
 #ifdef __x86_64__  // on 32-bit machines a bad pointer is a fault of the program, as in glibc
-  CHECK(fallback::gettimeofday(reinterpret_cast<timeval*>(1), nullptr) == -1);
+  CHECK(Fallback::gettimeofday(reinterpret_cast<timeval*>(1), nullptr) == -1);
   CHECK(errno == EFAULT);
   errno = 0;
-  CHECK(fallback::time(reinterpret_cast<time_t*>(1)) == -1);
+  CHECK(Fallback::time(reinterpret_cast<time_t*>(1)) == -1);
   CHECK(errno == EFAULT);
 #endif
 }
@@ -60,6 +60,6 @@ TEST_CASE("timespec_get knows the bases that the running libc knows") {
     INFO("base " << base);
     timespec own{};
     timespec other{};
-    CHECK(fallback::timespec_get(&own, base) == libc(&other, base));
+    CHECK(Fallback::timespec_get(&own, base) == libc(&other, base));
   }
 }

@@ -76,22 +76,22 @@ long long kernel_ns(clockid_t id) {
 TEST_CASE("what the page holds comes from the page") {
   const serve::Functions& functions = attached();
   timespec time{};
-  REQUIRE(functions.clock_gettime(CLOCK_REALTIME, &time) == 0);
+  REQUIRE(functions.own.clock_gettime(CLOCK_REALTIME, &time) == 0);
   CHECK(time.tv_sec >= static_cast<time_t>(kRealtimeSec));
   CHECK(time.tv_sec < static_cast<time_t>(kRealtimeSec + 60));
-  REQUIRE(functions.clock_gettime(CLOCK_MONOTONIC, &time) == 0);
+  REQUIRE(functions.own.clock_gettime(CLOCK_MONOTONIC, &time) == 0);
   CHECK(time.tv_sec >= static_cast<time_t>(kMonotonicSec));
   CHECK(time.tv_sec < static_cast<time_t>(kMonotonicSec + 60));
-  REQUIRE(functions.clock_gettime(CLOCK_MONOTONIC_COARSE, &time) == 0);
+  REQUIRE(functions.own.clock_gettime(CLOCK_MONOTONIC_COARSE, &time) == 0);
   CHECK(in_ns(time) == kMonotonicSec * 1'000'000'000LL + 200'000'000);
-  REQUIRE(functions.clock_gettime(CLOCK_REALTIME_COARSE, &time) == 0);
+  REQUIRE(functions.own.clock_gettime(CLOCK_REALTIME_COARSE, &time) == 0);
   CHECK(in_ns(time) == kRealtimeSec * 1'000'000'000LL + 100'000'000);
   time_t seconds = 0;
-  CHECK(functions.time(&seconds) == static_cast<time_t>(kRealtimeSec));
+  CHECK(functions.own.time(&seconds) == static_cast<time_t>(kRealtimeSec));
   CHECK(seconds == static_cast<time_t>(kRealtimeSec));
   timeval micro{};
   struct timezone zone {};
-  REQUIRE(functions.gettimeofday(&micro, &zone) == 0);
+  REQUIRE(functions.own.gettimeofday(&micro, &zone) == 0);
   CHECK(micro.tv_sec >= static_cast<time_t>(kRealtimeSec));
   CHECK(zone.tz_minuteswest == -60);
   CHECK(zone.tz_dsttime == 1);
@@ -104,7 +104,7 @@ TEST_CASE("what the page does not hold comes from the kernel") {
     INFO("id " << id);
     const long long before = kernel_ns(id);
     timespec time{};
-    CHECK(functions.clock_gettime(id, &time) == 0);
+    CHECK(functions.own.clock_gettime(id, &time) == 0);
     CHECK(in_ns(time) >= before);
     CHECK(in_ns(time) <= kernel_ns(id));
   }
@@ -112,13 +112,13 @@ TEST_CASE("what the page does not hold comes from the kernel") {
     INFO(clock.name);
     timespec own{};
     timespec kernel{};
-    CHECK(functions.clock_getres(static_cast<clockid_t>(clock.id), &own) == 0);
+    CHECK(functions.own.clock_getres(static_cast<clockid_t>(clock.id), &own) == 0);
     REQUIRE(syscall(SYS_clock_getres, clock.id, &kernel) == 0);
     CHECK(in_ns(own) == in_ns(kernel));
-    CHECK(functions.clock_getres(static_cast<clockid_t>(clock.id), nullptr) == 0);
+    CHECK(functions.own.clock_getres(static_cast<clockid_t>(clock.id), nullptr) == 0);
   }
   CHECK(errno == 4711);
-  CHECK(functions.clock_gettime(12345, nullptr) == -1);
+  CHECK(functions.own.clock_gettime(12345, nullptr) == -1);
   CHECK(errno == EINVAL);
 }
 
@@ -127,9 +127,9 @@ TEST_CASE("a mode that is no counter sends the fine clocks to the kernel") {
   store(4, std::int32_t{0});
   const long long before = kernel_ns(CLOCK_MONOTONIC);
   timespec time{};
-  CHECK(functions.clock_gettime(CLOCK_MONOTONIC, &time) == 0);
+  CHECK(functions.own.clock_gettime(CLOCK_MONOTONIC, &time) == 0);
   CHECK(in_ns(time) >= before);
   CHECK(in_ns(time) <= kernel_ns(CLOCK_MONOTONIC));
-  CHECK(functions.clock_gettime(CLOCK_MONOTONIC_COARSE, &time) == 0);
+  CHECK(functions.own.clock_gettime(CLOCK_MONOTONIC_COARSE, &time) == 0);
   CHECK(in_ns(time) == kMonotonicSec * 1'000'000'000LL + 200'000'000);
 }

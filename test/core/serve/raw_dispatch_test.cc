@@ -43,7 +43,7 @@ struct Attached {
 
   long long ns() const {
     timespec time{};
-    REQUIRE(functions.clock_gettime(CLOCK_MONOTONIC_RAW, &time) == 0);
+    REQUIRE(functions.own.clock_gettime(CLOCK_MONOTONIC_RAW, &time) == 0);
     return in_ns(time);
   }
 };
@@ -107,7 +107,7 @@ TEST_CASE("the other clocks of the mirrored page are right, so it is a page") {
     timespec time{};
     timespec after{};
     REQUIRE(syscall(SYS_clock_gettime, id, &before) == 0);
-    REQUIRE(here->functions.clock_gettime(id, &time) == 0);
+    REQUIRE(here->functions.own.clock_gettime(id, &time) == 0);
     REQUIRE(syscall(SYS_clock_gettime, id, &after) == 0);
     // The mirror may lack the latest update, after which NTP may steer otherwise.
     CHECK(in_ns(time) >= in_ns(before) - 1000);
@@ -151,7 +151,7 @@ TEST_CASE("the line makes no system call, but for the check") {
   std::thread checker([&] {
     while (!stop.load()) {
       timespec time{};
-      here->functions.clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+      here->functions.own.clock_gettime(CLOCK_MONOTONIC_RAW, &time);
       nanosleep(&kPause, nullptr);
     }
   });
@@ -164,7 +164,7 @@ TEST_CASE("the line makes no system call, but for the check") {
     timespec time{};
     direct = static_cast<int>(syscall(SYS_clock_gettime, CLOCK_MONOTONIC_RAW, &time));
     for (int call = 0; call < kCalls; ++call) {
-      refused += here->functions.clock_gettime(CLOCK_MONOTONIC_RAW, &time) != 0 ? 1 : 0;
+      refused += here->functions.own.clock_gettime(CLOCK_MONOTONIC_RAW, &time) != 0 ? 1 : 0;
     }
   });
   caller.join();
@@ -186,6 +186,6 @@ TEST_CASE("an invalid pointer or id is the kernel's, also where RAW is a line") 
     return;
   }
   errno = 0;
-  CHECK(here->functions.clock_gettime(12345, nullptr) == -1);
+  CHECK(here->functions.own.clock_gettime(12345, nullptr) == -1);
   CHECK(errno == EINVAL);
 }

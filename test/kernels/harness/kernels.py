@@ -174,7 +174,7 @@ class Store:
                 with self.missing.open('a', encoding='ascii') as file:
                     print(name, file=file)
                 tries -= 1
-        self.say(f'kernel {group}: nothing could be fetched')
+        self.say(f'kernel {group}: none of the packages that the archive lists can be had')
         return None
 
     def _download(self, source, package, version, prefix, target):
