@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "arch/x86/code_refs.h"
+#include "arch/x86/page.h"
 
 namespace vvarclock::discover {
 namespace {
@@ -15,7 +16,7 @@ using arch::CodeExtent;
 using arch::CodeRef;
 using arch::CodeRefKind;
 
-constexpr std::int64_t kPage = 0x1000;
+constexpr std::int64_t kPage = arch::kPageSize;
 // The kernel maps its pages right before the image, 6 at most so far. What points further away is
 // none of them.
 constexpr std::int64_t kWindow = 16 * kPage;
@@ -36,11 +37,6 @@ constexpr std::size_t kLongestHelper = 0x800;
 constexpr std::array<std::int64_t, 4> kStrides{0xe0, 0xe8, 0xf0, 0xf8};
 // The last clock id of the timekeeping core, and of the auxiliary clocks.
 constexpr std::array<std::int64_t, 2> kHighestIds{15, 23};
-
-std::size_t mapped_size(const VdsoImage& image) noexcept {
-  constexpr auto kPageSize = static_cast<std::size_t>(kPage);
-  return (image.bytes.size() + kPageSize - 1) / kPageSize * kPageSize;
-}
 
 template <std::size_t N>
 bool contains(const std::array<std::int64_t, N>& values, std::int64_t value) noexcept {
@@ -95,7 +91,7 @@ class Scan {
       : image_(image),
         text_begin_(static_cast<std::size_t>(image.text.data() - image.bytes.data())),
         text_end_(text_begin_ + image.text.size()),
-        image_end_(static_cast<std::int64_t>(mapped_size(image))) {}
+        image_end_(static_cast<std::int64_t>(arch::whole_pages(image.bytes.size()))) {}
 
   // `function` and, one level down, what it calls or jumps to: the readers of the hypervisor pages,
   // and the parts that a compiler has moved out of it.

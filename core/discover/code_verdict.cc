@@ -1,10 +1,11 @@
 // The code's hints against a layout; see code_hints.h. Depends on the layouts alone.
+#include "arch/x86/page.h"
 #include "core/discover/code_hints.h"
 
 namespace vvarclock::discover {
 namespace {
 
-constexpr std::int32_t kPage = 0x1000;
+constexpr std::int32_t kPage = arch::kPageSize;
 constexpr std::int32_t kFurthestPage = 16 * kPage;  // what CodeHints::pages has bits for
 
 // The last fields of an old block are the time zone's, 4 bytes each, which gettimeofday reads.

@@ -2,10 +2,12 @@
 
 #include <sys/auxv.h>
 
+#include "arch/x86/page.h"
+
 namespace vvarclock::discover {
 namespace {
 
-constexpr std::size_t kPageSize = 4096;
+using arch::kPageSize;
 
 // The image as far as it claims to go and can be read; empty when not even its first page can be.
 std::span<const std::byte> mapped_image(const Kernel& kernel, const std::byte* vdso,
@@ -19,10 +21,6 @@ std::span<const std::byte> mapped_image(const Kernel& kernel, const std::byte* v
     mapped += kPageSize;
   }
   return {vdso, claimed < mapped ? claimed : mapped};
-}
-
-constexpr std::size_t whole_pages(std::size_t bytes) noexcept {
-  return (bytes + kPageSize - 1) / kPageSize * kPageSize;
 }
 
 // Tries the layouts of the image's width that `wanted` selects; true when one is believed.
@@ -71,7 +69,7 @@ Discovery discover_of(const Kernel& kernel, const std::byte* vdso, Effort effort
   }
   found.hints = scan_code_of<W>(found.image);
   found.step_ends.scanned = counter();
-  const Probe probe{&kernel, {vdso, whole_pages(bytes.size())}, found.hints, effort};
+  const Probe probe{&kernel, {vdso, arch::whole_pages(bytes.size())}, found.hints, effort};
   const auto confirmed = [&](const vvar::Layout& layout) {
     return judge(found.hints, layout) == HintVerdict::kConfirms;
   };

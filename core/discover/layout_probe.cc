@@ -1,5 +1,6 @@
 #include "core/discover/layout_probe.h"
 
+#include "arch/x86/page.h"
 #include "core/discover/agreement.h"
 #include "core/discover/invariants.h"
 #include "core/discover/page_copy.h"
@@ -12,14 +13,11 @@ using arch::load;
 // A readable span of at most a page: its first eight bytes, and its last ones if they are on
 // another page.
 bool span_readable(const Kernel& kernel, const std::byte* start, std::size_t size) noexcept {
-  const auto page_of = [](const std::byte* at) {
-    return reinterpret_cast<std::uintptr_t>(at) >> 12;
-  };
   if (!kernel.readable(start)) {
     return false;  // perhaps null, which may not be counted on from
   }
   const std::byte* const last = start + size - sizeof(std::uint64_t);
-  return page_of(start) == page_of(last) || kernel.readable(last);
+  return arch::on_one_page(start, last) || kernel.readable(last);
 }
 
 ProbeTest from_hints(HintVerdict verdict) noexcept {

@@ -14,7 +14,7 @@ namespace vvarclock::serve {
 
 constinit Dispatch dispatch;
 
-static_assert(sizeof(Dispatch) == 4096, "the table has a page of its own");
+static_assert(sizeof(Dispatch) == arch::kPageSize, "the table has a page of its own");
 static_assert(offsetof(Dispatch, seq) + sizeof(void*) <= 128,
               "what calls read is on the first 128 bytes");
 

@@ -16,6 +16,7 @@
 #include "arch/load.h"
 #include "arch/ordering.h"
 #include "arch/x86/clock_mode.h"
+#include "arch/x86/page.h"
 #include "core/serve/fallback.h"
 #include "core/vvar/binding.h"
 #include "core/vvar/layout.h"
@@ -53,7 +54,7 @@ alignas(4) inline constexpr std::array<std::byte, 4> kNoSeq{std::byte{1}};
 
 // What every call reads, on a page of its own so that it can be made read-only, and on lines that
 // nothing writes (some machines have lines of 128 bytes).
-struct alignas(4096) Dispatch {
+struct alignas(arch::kPageSize) Dispatch {
   vvar::Binding binding;
   AllCalls<std::atomic> calls;
   // For time(), which is too short for a jump through the table: the page's sequence word, odd

@@ -5,6 +5,7 @@
 // the median of the pairs' ratios, with its middle half, so that a slow moment of the machine falls
 // on both of a pair. Page faults are counted, so they are the figure to judge a change by; their
 // number depends on where the loader puts things, hence the mean.
+#include <elf.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -56,6 +57,19 @@ Cost start_once(const std::string& library) {
   }
   return {now_us() - begin, us(usage.ru_utime) + us(usage.ru_stime),
           static_cast<double>(usage.ru_minflt)};
+}
+
+// The loader only warns of what it cannot preload, and the ratio would be 1.
+bool can_be_preloaded(const char* path) {
+  std::array<char, EI_CLASS + 1> begin{};
+  std::FILE* const file = std::strchr(path, '/') == nullptr ? nullptr : std::fopen(path, "re");
+  if (file == nullptr) {
+    return false;
+  }
+  const bool read = std::fread(begin.data(), begin.size(), 1, file) == 1;
+  std::fclose(file);
+  constexpr char kOwnClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
+  return read && std::memcmp(begin.data(), ELFMAG, SELFMAG) == 0 && begin[EI_CLASS] == kOwnClass;
 }
 
 class Comparison {
@@ -122,10 +136,10 @@ int main(int count, char** arguments) {
     std::fprintf(stderr, "Usage: exec_bench LIBRARY EMPTY [pairs]\n");
     return 64;
   }
-  // The loader only warns of a library that it does not find, and the ratio would be 1.
   for (int i = 1; i <= 2; ++i) {
-    if (std::strchr(arguments[i], '/') == nullptr || ::access(arguments[i], R_OK) != 0) {
-      std::fprintf(stderr, "%s: not the path of a library\n", arguments[i]);
+    if (!vvarclock::bench::can_be_preloaded(arguments[i])) {
+      std::fprintf(stderr, "%s: not the path of a library that programs of this width load\n",
+                   arguments[i]);
       return 2;
     }
   }

@@ -9,11 +9,11 @@
 #include <sys/ptrace.h>
 
 #include <cinttypes>
-#include <climits>
 #include <csignal>
 #include <map>
 #include <string>
 
+#include "test/support/maps.h"
 #include "test/support/process.h"
 #include "test/support/registers.h"
 
@@ -34,26 +34,12 @@ constexpr long kBreakpoint = 0xcc;
 
 // Where the child has mapped the beginning of the library, executable; 0 while it has not.
 std::uintptr_t base_of(const std::string& library, pid_t child) {
-  const std::string path = "/proc/" + std::to_string(child) + "/maps";
-  std::FILE* const maps = std::fopen(path.c_str(), "re");
-  if (maps == nullptr) {
-    return 0;  // it has ended
-  }
-  std::uintptr_t base = 0;
-  std::array<char, PATH_MAX + 128> line{};
-  while (base == 0 && std::fgets(line.data(), static_cast<int>(line.size()), maps) != nullptr) {
-    std::uintptr_t begin = 0;
-    std::uintptr_t offset = 0;
-    std::array<char, 8> rights{};
-    std::array<char, PATH_MAX> name{};
-    if (std::sscanf(line.data(), "%" SCNxPTR "-%*x %7s %" SCNxPTR " %*s %*s %4095s", &begin,
-                    rights.data(), &offset, name.data()) == 4 &&
-        library == name.data() && rights[2] == 'x' && offset == 0) {
-      base = begin;
+  for (const Mapping& mapping : mappings_of(std::to_string(child))) {
+    if (mapping.name == library && mapping.executable && mapping.offset == 0) {
+      return mapping.begin;
     }
   }
-  std::fclose(maps);
-  return base;
+  return 0;
 }
 
 class Breakpoints {

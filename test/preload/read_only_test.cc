@@ -6,11 +6,11 @@
 // And nothing of the library is writable and executable at once.
 #include <link.h>
 
-#include <cinttypes>
 #include <string>
 #include <vector>
 
 #include "test/support/clock_calls.h"
+#include "test/support/maps.h"
 
 namespace vvarclock::process {
 namespace {
@@ -45,28 +45,21 @@ int look_at(dl_phdr_info* info, std::size_t, void* out) {
   return 1;
 }
 
-// The pages of a range that may be written, by /proc/self/maps.
+// The pages of a range that may be written.
 std::vector<std::uintptr_t> writable_pages(const Range& range) {
-  std::vector<std::uintptr_t> pages;
-  std::FILE* const maps = std::fopen("/proc/self/maps", "re");
-  if (maps == nullptr) {
+  const std::vector<Mapping> mappings = mappings_of("self");
+  if (mappings.empty()) {
     skip("/proc/self/maps: %s", std::strerror(errno));
   }
-  std::array<char, 4352> line{};
-  while (std::fgets(line.data(), static_cast<int>(line.size()), maps) != nullptr) {
-    Range mapped;
-    std::array<char, 8> rights{};
-    expect(std::sscanf(line.data(), "%" SCNxPTR "-%" SCNxPTR " %7s", &mapped.begin, &mapped.end,
-                       rights.data()) == 3,
-           "a line of /proc/self/maps is not understood: %s", line.data());
-    for (std::uintptr_t page = mapped.begin; page < mapped.end && rights[1] == 'w'; page += kPage) {
+  std::vector<std::uintptr_t> pages;
+  for (const Mapping& mapped : mappings) {
+    for (std::uintptr_t page = mapped.begin; page < mapped.end && mapped.writable; page += kPage) {
       if (page >= range.begin && page < range.end) {
-        expect(rights[2] != 'x', "the library is writable and executable at %" PRIxPTR, page);
+        expect(!mapped.executable, "the library is writable and executable at %" PRIxPTR, page);
         pages.push_back(page);
       }
     }
   }
-  std::fclose(maps);
   return pages;
 }
 
