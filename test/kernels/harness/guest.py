@@ -108,12 +108,13 @@ def available():
     return shutil.which(QEMU) is not None
 
 
-def _command(kernel, initramfs, setup, runs, console, monitor):
+def _command(kernel, initramfs, setup, runs, console, monitor, by_turns):
     words = ['console=ttyS0', 'quiet', 'loglevel=3', 'panic=-1', 'rdinit=/init', 'tsc=reliable',
              'ia32_emulation=on',  # kernels may have 32-bit programs switched off
              'no_timer_check',  # a busy machine delays the emulated timer, and the kernel would panic over it
              f'clocksource={setup.source}', f'GUEST_SOURCE={setup.source}', 'GUEST_RUN=' + ','.join(map(str, runs))]
-    return [QEMU, '-accel', 'tcg', '-machine', 'pc', '-cpu', setup.cpu, '-smp', str(setup.cpus), '-m', '256',
+    accelerator = 'tcg,thread=single' if by_turns else 'tcg'
+    return [QEMU, '-accel', accelerator, '-machine', 'pc', '-cpu', setup.cpu, '-smp', str(setup.cpus), '-m', '256',
             '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot',
             '-serial', f'file:{console}', '-serial', 'stdio', '-monitor', f'unix:{monitor},server=on,wait=off',
             '-kernel', str(kernel), '-initrd', str(initramfs), '-append', ' '.join(words)]
@@ -190,7 +191,7 @@ def death(console):
     """Why the guest's kernel died of itself, from its console; empty when it did not.
 
     No program can do that to a kernel that is right. Under emulation it happens when the kernel patches its own code
-    (int3) while the clock source is switched.
+    (int3) while the clock source is switched: one emulated CPU still has the old code when the other believes it gone.
     """
     try:
         lines = pathlib.Path(console).read_text(errors='replace').splitlines()
@@ -202,15 +203,18 @@ def death(console):
     return '; '.join(line.split('] ', 1)[-1].strip() for line in causes[:2])
 
 
-def boot(kernel, initramfs, setup, runs, console, timeout):
-    """Boots and waits for the end or the time-out (seconds); what the guest said."""
+def boot(kernel, initramfs, setup, runs, console, timeout, by_turns=False):
+    """Boots and waits for the end or the time-out (seconds); what the guest said.
+
+    by_turns: the emulated CPUs take turns on one of the machine's, and so never run at once.
+    """
     said = Boot()
     started = time.monotonic()
     pathlib.Path(console).parent.mkdir(parents=True, exist_ok=True)
     # A socket's path must be short, so it does not go beside the log.
     with tempfile.TemporaryDirectory(prefix='vvarclock-') as folder:
         monitor = pathlib.Path(folder) / 'monitor'
-        with subprocess.Popen(_command(kernel, initramfs, setup, runs, console, monitor), stdin=subprocess.PIPE,
+        with subprocess.Popen(_command(kernel, initramfs, setup, runs, console, monitor, by_turns), stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace') as process:
             listener = threading.Thread(target=_listen, args=(process, said, monitor))
             listener.start()
