@@ -10,6 +10,7 @@
 #include "arch/load.h"
 #include "core/vvar/mult_rule.h"
 #include "test/support/catch.h"
+#include "test/support/fake_answer.h"
 #include "test/support/sim_counter.h"
 
 namespace vvarclock::test {
@@ -19,25 +20,6 @@ using arch::load;
 
 constexpr const vvar::Layout& kNewest = vvar::kLayouts[0];
 constexpr std::uint64_t kGiga = 1'000'000'000;
-
-struct Time {
-  std::int64_t sec;
-  std::int64_t nsec;
-  bool operator==(const Time&) const = default;
-};
-
-std::ostream& operator<<(std::ostream& out, const Time& time) {
-  return out << time.sec << " s " << time.nsec << " ns";
-}
-
-Time ask(const FakeKernel& kernel, vvar::ClockId id) {
-  arch::Timespec64 answer{};
-  REQUIRE(kernel.clock_gettime(static_cast<clockid_t>(id), &answer) == 0);
-  return {answer.tv_sec, answer.tv_nsec};
-}
-
-// One cycle is one nanosecond: mult 2^23, shift 23.
-FakeSetup one_gigahertz() { return {.tsc_hz = kGiga}; }
 
 }  // namespace
 

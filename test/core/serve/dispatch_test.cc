@@ -11,18 +11,13 @@
 #include "core/discover/discovery.h"
 #include "core/serve/report.h"
 #include "test/support/catch.h"
+#include "test/support/kernel_time.h"
 
 using namespace vvarclock;
+using test::in_ns;
+using test::kernel_ns;
 
 namespace {
-
-long long ns(const timespec& time) { return time.tv_sec * 1'000'000'000LL + time.tv_nsec; }
-
-long long kernel_ns(clockid_t id) {
-  timespec time{};
-  REQUIRE(syscall(SYS_clock_gettime, id, &time) == 0);
-  return ns(time);
-}
 
 void check_answers(const serve::Functions& functions) {
   errno = 4711;
@@ -33,13 +28,13 @@ void check_answers(const serve::Functions& functions) {
     timespec own{};
     CHECK(functions.own.clock_gettime(id, &own) == 0);
     const long long after = kernel_ns(id);
-    CHECK(ns(own) >= before);
-    CHECK(ns(own) <= after);
+    CHECK(in_ns(own) >= before);
+    CHECK(in_ns(own) <= after);
     timespec resolution{};
     timespec expected{};
     CHECK(functions.own.clock_getres(id, &resolution) == 0);
     REQUIRE(syscall(SYS_clock_getres, id, &expected) == 0);
-    CHECK(ns(resolution) == ns(expected));
+    CHECK(in_ns(resolution) == in_ns(expected));
     CHECK(functions.own.clock_getres(id, nullptr) == 0);
   }
   const long long before = kernel_ns(CLOCK_REALTIME) / 1000;

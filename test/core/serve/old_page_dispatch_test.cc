@@ -13,8 +13,11 @@
 #include "arch/x86/rdtsc.h"
 #include "core/serve/dispatch.h"
 #include "test/support/catch.h"
+#include "test/support/kernel_time.h"
 
 using namespace vvarclock;
+using test::in_ns;
+using test::kernel_ns;
 
 namespace {
 
@@ -61,14 +64,6 @@ const serve::Functions& attached() {
   REQUIRE(kDone);
   make_page();
   return kFunctions;
-}
-
-long long in_ns(const timespec& time) { return time.tv_sec * 1'000'000'000LL + time.tv_nsec; }
-
-long long kernel_ns(clockid_t id) {
-  timespec time{};
-  REQUIRE(syscall(SYS_clock_gettime, id, &time) == 0);
-  return in_ns(time);
 }
 
 }  // namespace

@@ -20,21 +20,16 @@
 #include "core/serve/dispatch.h"
 #include "core/serve/raw_reader.h"
 #include "test/support/catch.h"
+#include "test/support/kernel_time.h"
 #include "test/support/mirrored_page.h"
 
 using namespace vvarclock;
+using test::in_ns;
+using test::kernel_ns;
 
 namespace {
 
 constexpr timespec kPause{0, 1'000'000};
-
-long long in_ns(const timespec& time) { return time.tv_sec * 1'000'000'000LL + time.tv_nsec; }
-
-long long kernel_ns() {
-  timespec time{};
-  REQUIRE(syscall(SYS_clock_gettime, CLOCK_MONOTONIC_RAW, &time) == 0);
-  return in_ns(time);
-}
 
 struct Attached {
   discover::Discovery found;
@@ -128,9 +123,9 @@ TEST_CASE("a line is found, and keeps to its bound and to the order of all calls
   long long beyond = 0;
   long long back = 0;
   for (int call = 0; call < 200'000; ++call) {
-    const long long before = kernel_ns();
+    const long long before = kernel_ns(CLOCK_MONOTONIC_RAW);
     const long long time = here->ns();
-    const long long after = kernel_ns();
+    const long long after = kernel_ns(CLOCK_MONOTONIC_RAW);
     const auto bound = static_cast<long long>(serve::raw_clock.status().largest_bound);
     beyond += time < before - bound || time > after + bound ? 1 : 0;
     back += time < latest ? 1 : 0;
