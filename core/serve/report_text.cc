@@ -44,6 +44,19 @@ void append_refusal(ReportBuffer& out, const discover::Refusal& refusal) noexcep
   out << '\n';
 }
 
+// As many as there is room for, the likeliest first, and how many are left out: the clocks come
+// after them.
+void append_refusals(ReportBuffer& out, const discover::Discovery& found) noexcept {
+  constexpr std::size_t kLongestAndTheRest = 1280;  // 190, 60, and 134 for each clock
+  std::size_t i = 0;
+  for (; i < found.refusal_count && out.view().size() + kLongestAndTheRest < kReportSize; ++i) {
+    append_refusal(out, found.refusals[i]);
+  }
+  if (i < found.refusal_count) {
+    line(out).decimal(found.refusal_count - i) << " more layouts refused\n";
+  }
+}
+
 void append_binding(ReportBuffer& out, const Report& report) noexcept {
   const discover::Discovery& found = *report.discovery;
   line(out) << "vvar page at ";
@@ -81,9 +94,7 @@ void append_found(ReportBuffer& out, const Report& report) noexcept {
   if (found.outcome == discover::Outcome::kNoLayout) {
     append_hints(out, found.hints);
   }
-  for (std::size_t i = 0; i < found.refusal_count; ++i) {
-    append_refusal(out, found.refusals[i]);
-  }
+  append_refusals(out, found);
 }
 
 void append_services(ReportBuffer& out, const Report& report) noexcept {

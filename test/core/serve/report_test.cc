@@ -255,6 +255,11 @@ TEST_CASE("refusals that do not fit are left out and counted") {
   CHECK(json.size() < kReportSize);
   CHECK(holds(json, R"(18446744073709551615}], "refusals_left_out": )"));
   CHECK(json.substr(json.size() - 2) == "}\n");
+  const std::string text = scene.text();
+  CHECK(text.size() < kReportSize);
+  CHECK(holds(text, "more layouts refused\n"));
+  CHECK(text.substr(text.size() - 1) == "\n");
+  CHECK(holds(text, "CLOCK_TAI by the system call: no layout of the vvar page is believed\n"));
 }
 
 }  // namespace
