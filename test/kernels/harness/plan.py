@@ -18,7 +18,7 @@ SETUPS = (TSC, HPET, ACPI_PM, NO_RDTSCP, TWO_CPUS)
 
 ORDERS = ('ordered', 'unordered', 'lfence', 'rdtscp')
 CHECK_TIMEOUT = 400  # seconds for one boot with checks; idle machines need 40
-PROCESSES_TIMEOUT = 600  # seconds more for each order of the whole-process checks; idle machines need 90
+PROCESSES_TIMEOUT = 600  # seconds more for each order of the whole-process checks; idle machines need 40
 JUMPS_TIMEOUT = 1600  # seconds for one boot with jumps; idle machines need 240
 
 
@@ -64,12 +64,12 @@ def _compat_checks(setup):
 def check(kernel, setup, with_32=True, processes=ORDERS[:2]):
     """The checks of one setup. with_32: 32-bit programs too, on a 64-bit kernel.
 
-    processes: the orders in which the whole-process checks are run as 32-bit programs, in setup TSC.
+    processes: the orders in which the whole-process checks are run as 32-bit programs, in the setups TSC and TWO_CPUS.
     """
     bits = kernel.group.bits
     runs = _all_checks(setup, bits) + (_compat_checks(setup) if with_32 and bits == 64 else [])
     timeout = CHECK_TIMEOUT
-    if setup == TSC and (with_32 or bits == 32):
+    if setup in (TSC, TWO_CPUS) and (with_32 or bits == 32):
         runs += [Run('process', 'none', order, 0, 32) for order in processes]
         timeout += PROCESSES_TIMEOUT * len(processes)
     return Job(kernel, setup, setup.name, tuple(runs), timeout)
@@ -117,5 +117,5 @@ def quick(kernels, with_32=True):
     if narrow:
         middle = _of_bookworm(narrow)
         jobs[1:1] = [jumps(middle, brief=True)]
-        jobs.append(check(middle, TSC, processes=()))
+        jobs.append(check(middle, TSC))
     return jobs
