@@ -134,7 +134,8 @@ TEST_CASE("the stated bound holds from the anchor to the limit, for both kinds o
 TEST_CASE("samples that fit no kernel are contradictions, wide ones say nothing") {
   Random random;
   CAPTURE(random.seed());
-  RawKernel kernel(RawKernelConfig{}, random);
+  const RawKernelConfig config{};
+  RawKernel kernel(config, random);
   RawFit fit;
   fit.reset(kernel.tick_ns());
   while (!fit.is_ready()) {
@@ -142,6 +143,8 @@ TEST_CASE("samples that fit no kernel are contradictions, wide ones say nothing"
     kernel.pass(1'000'000);
   }
   const RawSample good = sample_of(kernel);
+  // Outside this bracket, however slow its system call was.
+  const std::uint64_t outside_ns = good.width() * 1'000'000 / config.khz + 1000;
   const auto step = [&](auto change) {
     RawFit copy = fit;
     RawSample bad = good;
@@ -149,8 +152,8 @@ TEST_CASE("samples that fit no kernel are contradictions, wide ones say nothing"
     return copy.add(bad);
   };
   CHECK(step([](RawSample&) {}) == FitStep::kKept);
-  CHECK(step([](RawSample& bad) { bad.ns += 1000; }) == FitStep::kContradicted);
-  CHECK(step([](RawSample& bad) { bad.ns -= 1000; }) == FitStep::kContradicted);
+  CHECK(step([&](RawSample& bad) { bad.ns += outside_ns; }) == FitStep::kContradicted);
+  CHECK(step([&](RawSample& bad) { bad.ns -= outside_ns; }) == FitStep::kContradicted);
   CHECK(step([](RawSample& bad) { bad.after.cycle_last += 1; }) == FitStep::kContradicted);
   CHECK(step([](RawSample& bad) { bad.before.cycle_last -= 1; }) == FitStep::kContradicted);
   CHECK(step([](RawSample& bad) { bad.before.shift = bad.after.shift = 23; }) ==
