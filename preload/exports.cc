@@ -8,26 +8,27 @@
 #include "core/serve/dispatch.h"
 
 using vvarclock::serve::dispatch;
+using vvarclock::serve::target;
 
 #pragma GCC visibility push(default)
 extern "C" {
 
 int clock_gettime(clockid_t id, timespec* out) noexcept {
-  return dispatch.calls.own.clock_gettime.load(std::memory_order_acquire)(id, out);
+  return target(dispatch.calls.own.clock_gettime)(id, out);
 }
 
 int gettimeofday(timeval* time, void* zone) noexcept {
-  return dispatch.calls.own.gettimeofday.load(std::memory_order_acquire)(time, zone);
+  return target(dispatch.calls.own.gettimeofday)(time, zone);
 }
 
 time_t time(time_t* out) noexcept { return vvarclock::serve::time(out); }
 
 int timespec_get(timespec* out, int base) noexcept {
-  return dispatch.calls.own.timespec_get.load(std::memory_order_acquire)(out, base);
+  return target(dispatch.calls.own.timespec_get)(out, base);
 }
 
 int clock_getres(clockid_t id, timespec* out) noexcept {
-  return dispatch.calls.own.clock_getres.load(std::memory_order_acquire)(id, out);
+  return target(dispatch.calls.own.clock_getres)(id, out);
 }
 
 #ifndef __x86_64__
@@ -37,23 +38,21 @@ using vvarclock::arch::Timespec64;
 using vvarclock::arch::Timeval64;
 
 int __clock_gettime64(clockid_t id, Timespec64* out) noexcept {
-  return dispatch.calls.wide.clock_gettime.load(std::memory_order_acquire)(id, out);
+  return target(dispatch.calls.wide.clock_gettime)(id, out);
 }
 
 int __gettimeofday64(Timeval64* time, void* zone) noexcept {
-  return dispatch.calls.wide.gettimeofday.load(std::memory_order_acquire)(time, zone);
+  return target(dispatch.calls.wide.gettimeofday)(time, zone);
 }
 
-std::int64_t __time64(std::int64_t* out) noexcept {
-  return dispatch.calls.wide.time.load(std::memory_order_acquire)(out);
-}
+std::int64_t __time64(std::int64_t* out) noexcept { return target(dispatch.calls.wide.time)(out); }
 
 int __timespec_get64(Timespec64* out, int base) noexcept {
-  return dispatch.calls.wide.timespec_get.load(std::memory_order_acquire)(out, base);
+  return target(dispatch.calls.wide.timespec_get)(out, base);
 }
 
 int __clock_getres64(clockid_t id, Timespec64* out) noexcept {
-  return dispatch.calls.wide.clock_getres.load(std::memory_order_acquire)(id, out);
+  return target(dispatch.calls.wide.clock_getres)(id, out);
 }
 // NOLINTEND(bugprone-reserved-identifier)
 #endif

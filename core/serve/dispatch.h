@@ -65,7 +65,17 @@ struct alignas(arch::kPageSize) Dispatch {
   void* until_attach = nullptr;
 };
 
-extern constinit Dispatch dispatch;
+// Said to be hidden here too: what is only declared is otherwise reached through the GOT, and the
+// linker makes of that an instruction more.
+extern constinit Dispatch dispatch [[gnu::visibility("hidden")]];
+
+// The function in a slot, to be called at once. What attach wrote before it, the function sees:
+// x86 loads in order, and a compiler moves nothing of a function that it does not know yet before
+// the load that names it. Told to acquire, gcc copies the arguments of a 32-bit call to and fro.
+template <class F>
+[[nodiscard, gnu::always_inline]] inline F target(const std::atomic<F>& slot) noexcept {
+  return slot.load(std::memory_order_relaxed);
+}
 
 // What readers are made for.
 struct Wanted {
