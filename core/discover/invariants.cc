@@ -1,5 +1,7 @@
 #include "core/discover/invariants.h"
 
+#include <initializer_list>
+
 #include "core/vvar/mult_rule.h"
 
 namespace vvarclock::discover {
@@ -54,9 +56,10 @@ Finding check_coarse(const PageCopy& copy) noexcept {
 bool is_steered_choice(const BlockCopy& fine, arch::ClockMode mode) noexcept {
   const std::uint32_t khz = vvar::khz_of({fine.mult, fine.shift});
   const std::uint32_t slack = khz / 1000;
-  const bool shift_fits =
-      khz > slack && (vvar::expected_mult_shift(khz - slack).shift == fine.shift ||
-                      vvar::expected_mult_shift(khz + slack).shift == fine.shift);
+  bool shift_fits = false;
+  for (const std::uint32_t end : {khz - slack, khz + slack}) {
+    shift_fits |= khz > slack && vvar::expected_mult_shift(end).shift == fine.shift;
+  }
   const auto near = [&](std::uint32_t wanted) {
     return khz > wanted / 100 * 89 && khz < wanted / 100 * 113;
   };

@@ -11,6 +11,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <initializer_list>
 
 #include "arch/x86/clock_mode.h"
 
@@ -50,10 +51,28 @@ inline constexpr std::uint32_t kHvclockKhz = 10'000;
 inline constexpr std::uint32_t kLowestTscKhz = 200'000;
 inline constexpr std::uint32_t kHighestTscKhz = 20'000'000;
 
+// A frequency for which the kernel chooses this pair; 0 when there is none. Above 4 GHz several
+// frequencies share a mult, and where the 600 seconds take one bit more, the kernel's shift for the
+// nearest of them may be another than for the first or the last.
+constexpr std::uint32_t khz_of_choice(MultShift raw) noexcept {
+  if (raw.mult == 0 || raw.shift > 32) {
+    return 0;
+  }
+  const std::uint64_t twice = std::uint64_t{2'000'000} << raw.shift;
+  const std::uint64_t first = twice / (std::uint64_t{2} * raw.mult + 1);
+  const std::uint64_t last = twice / (std::uint64_t{2} * raw.mult - 1);
+  for (const std::uint64_t khz : {std::uint64_t{khz_of(raw)}, first, first + 1, last, last + 1}) {
+    if (khz != 0 && khz >> 32 == 0 && expected_mult_shift(static_cast<std::uint32_t>(khz)) == raw) {
+      return static_cast<std::uint32_t>(khz);
+    }
+  }
+  return 0;
+}
+
 // Is this a raw mult and shift that the kernel can have chosen in this clock mode?
 constexpr bool is_kernels_choice(MultShift raw, arch::ClockMode mode) noexcept {
-  const std::uint32_t khz = khz_of(raw);
-  if (khz == 0 || expected_mult_shift(khz) != raw) {
+  const std::uint32_t khz = khz_of_choice(raw);
+  if (khz == 0) {
     return false;
   }
   switch (mode) {
