@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "arch/load.h"
 
@@ -121,17 +122,31 @@ constexpr std::uint32_t high_half(const Halves& value) noexcept { return value.h
 }
 
 // value + word.
-[[gnu::always_inline]] inline Halves plus(Halves value, std::uint32_t word) noexcept {
+[[gnu::always_inline]] constexpr Halves plus(Halves value, std::uint32_t word) noexcept {
 #ifdef __i386__
-  asm("add %[word], %[low]\n\tadc $0, %[high]"
-      : [low] "+&r"(value.low), [high] "+r"(value.high)
-      : [word] "r"(word)
-      : "cc");
-  return value;
-#else
+  if (!std::is_constant_evaluated()) {
+    asm("add %[word], %[low]\n\tadc $0, %[high]"
+        : [low] "+&r"(value.low), [high] "+r"(value.high)
+        : [word] "rm"(word)
+        : "cc");
+    return value;
+  }
+#endif
   const std::uint32_t sum = value.low + word;
   return {sum, value.high + (sum < word ? 1U : 0U)};
+}
+
+// a * b, in one instruction. A compiler that is given two zero-extended numbers and runs out of
+// registers multiplies the zeros too.
+[[gnu::always_inline]] constexpr Halves product(std::uint32_t a, std::uint32_t b) noexcept {
+#ifdef __i386__
+  if (!std::is_constant_evaluated()) {
+    std::uint32_t high;
+    asm("mul %[b]" : "+a"(a), "=d"(high) : [b] "rm"(b) : "cc");
+    return {a, high};
+  }
 #endif
+  return Halves(std::uint64_t{a} * b);
 }
 
 }  // namespace vvarclock::arch

@@ -5,11 +5,12 @@
 // multiply and no library call, so it is the one for 32-bit code; both are always compiled, and the
 // tests hold them against each other.
 //
-// Pure; depends on int128.h.
+// Pure; depends on halves.h and int128.h.
 #pragma once
 
 #include <cstdint>
 
+#include "arch/halves.h"
 #include "arch/int128.h"
 
 namespace vvarclock::arch {
@@ -17,21 +18,30 @@ namespace vvarclock::arch {
 // (a * b) >> 32, exact modulo 2^64, from 32 x 32 -> 64 multiplies.
 [[nodiscard]] constexpr std::uint64_t mul_64x32_shift32_pieces(std::uint64_t a,
                                                                std::uint32_t b) noexcept {
-  const std::uint64_t low = (a & 0xffffffffU) * b;
-  const std::uint64_t high = (a >> 32) * b;
-  return high + (low >> 32);
+  return static_cast<std::uint64_t>(plus(product(high_half(a), b), product(low_half(a), b).high));
 }
 
-// The high 64 bits of a * b, from four 32 x 32 -> 64 multiplies.
+// The high 64 bits of a * b, from four 32 x 32 -> 64 multiplies. Each sum holds, here and below:
+// (2^32 - 1)^2 + 2 (2^32 - 1) < 2^64.
 [[nodiscard]] constexpr std::uint64_t mul_64x64_high_pieces(std::uint64_t a,
                                                             std::uint64_t b) noexcept {
-  const std::uint64_t a_low = a & 0xffffffffU;
-  const std::uint64_t a_high = a >> 32;
-  const std::uint64_t b_low = b & 0xffffffffU;
-  const std::uint64_t b_high = b >> 32;
-  const std::uint64_t middle = a_high * b_low + ((a_low * b_low) >> 32);
-  const std::uint64_t middle_low = (middle & 0xffffffffU) + a_low * b_high;
-  return a_high * b_high + (middle >> 32) + (middle_low >> 32);
+  const Halves first = product(low_half(a), low_half(b));
+  const Halves middle = plus(product(high_half(a), low_half(b)), first.high);
+  const Halves cross = plus(product(low_half(a), high_half(b)), middle.low);
+  const Halves rest = plus(product(high_half(a), high_half(b)), middle.high);
+  return static_cast<std::uint64_t>(plus(rest, cross.high));
+}
+
+// (a * b + high:low) >> 60, modulo 2^64, from four 32 x 32 -> 64 multiplies.
+[[nodiscard]] constexpr std::uint64_t mul_add_shift60_pieces(std::uint64_t a, std::uint64_t b,
+                                                             std::uint64_t low,
+                                                             std::uint64_t high) noexcept {
+  const Halves first = plus(product(low_half(a), low_half(b)), low_half(low));
+  const Halves middle = plus(plus(product(high_half(a), low_half(b)), high_half(low)), first.high);
+  const Halves cross = plus(product(low_half(a), high_half(b)), middle.low);
+  const Halves rest = plus(plus(product(high_half(a), high_half(b)), middle.high), cross.high);
+  // What is above bit 123 falls off.
+  return (static_cast<std::uint64_t>(rest) + high) << 4 | cross.low >> 28;
 }
 
 #ifdef __SIZEOF_INT128__
@@ -42,6 +52,13 @@ namespace vvarclock::arch {
 [[nodiscard]] constexpr std::uint64_t mul_64x64_high(std::uint64_t a, std::uint64_t b) noexcept {
   return static_cast<std::uint64_t>((static_cast<Uint128>(a) * b) >> 64);
 }
+
+[[nodiscard]] constexpr std::uint64_t mul_add_shift60(std::uint64_t a, std::uint64_t b,
+                                                      std::uint64_t low,
+                                                      std::uint64_t high) noexcept {
+  return static_cast<std::uint64_t>(
+      (static_cast<Uint128>(a) * b + (static_cast<Uint128>(high) << 64 | low)) >> 60);
+}
 #else
 [[nodiscard]] constexpr std::uint64_t mul_64x32_shift32(std::uint64_t a, std::uint32_t b) noexcept {
   return mul_64x32_shift32_pieces(a, b);
@@ -49,6 +66,12 @@ namespace vvarclock::arch {
 
 [[nodiscard]] constexpr std::uint64_t mul_64x64_high(std::uint64_t a, std::uint64_t b) noexcept {
   return mul_64x64_high_pieces(a, b);
+}
+
+[[nodiscard]] constexpr std::uint64_t mul_add_shift60(std::uint64_t a, std::uint64_t b,
+                                                      std::uint64_t low,
+                                                      std::uint64_t high) noexcept {
+  return mul_add_shift60_pieces(a, b, low, high);
 }
 #endif
 

@@ -21,12 +21,13 @@ struct Field {
 
 void check(std::uint64_t a, std::uint64_t b) {
   const Field field(b);
-  const bool right = static_cast<std::uint64_t>(Halves(a)) == a &&
-                     load_halves(field.bytes.data()) == Halves(b) &&
-                     minus(Halves(a), field.bytes.data()) == Halves(a - b) &&
-                     plus(Halves(a), field.bytes.data()) == Halves(a + b) &&
-                     plus(Halves(a), low_half(b)) == Halves(a + low_half(b)) &&
-                     low_half(a) == low_half(Halves(a)) && high_half(a) == high_half(Halves(a));
+  const bool right =
+      static_cast<std::uint64_t>(Halves(a)) == a && load_halves(field.bytes.data()) == Halves(b) &&
+      minus(Halves(a), field.bytes.data()) == Halves(a - b) &&
+      plus(Halves(a), field.bytes.data()) == Halves(a + b) &&
+      plus(Halves(a), low_half(b)) == Halves(a + low_half(b)) &&
+      product(low_half(a), low_half(b)) == Halves(std::uint64_t{low_half(a)} * low_half(b)) &&
+      low_half(a) == low_half(Halves(a)) && high_half(a) == high_half(Halves(a));
   if (!right) {
     CAPTURE(a, b);
     FAIL("a result differs from 64-bit integers");
