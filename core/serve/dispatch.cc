@@ -46,6 +46,16 @@ template <const BlockLayout& B, arch::Counter C, class W>
   return fallback::For<W>::clock_gettime(id, out);
 }
 
+// The rest of CLOCK_MONOTONIC_RAW where the page has no record of it.
+template <const BlockLayout& B, class W>
+[[gnu::noinline, gnu::cold]] int rest_of_raw_clock(typename W::Timespec* out) noexcept {
+  SecNsec time;
+  if (read_raw_or_ask<B>(dispatch.binding, time)) {
+    return store(out, time) ? 0 : fallback::overflow();
+  }
+  return fallback::For<W>::clock_gettime(CLOCK_MONOTONIC_RAW, out);
+}
+
 template <const BlockLayout& B, arch::Counter C, arch::ClockMode M, class W>
 [[gnu::noinline]] int raw_clock_gettime(typename W::Timespec* out) noexcept {
   const vvar::Binding& binding = dispatch.binding;
@@ -58,12 +68,11 @@ template <const BlockLayout& B, arch::Counter C, arch::ClockMode M, class W>
     }
     return rest_of_clock_gettime<B, C, W>(CLOCK_MONOTONIC_RAW, out);
   } else {
-    SecNsec time;
-    // By the line, where the page has no record of it.
-    if (read_raw_at_once<B, C>(binding, time) || read_raw_or_ask<B>(binding, time)) [[likely]] {
-      return store(out, time) ? 0 : fallback::overflow();
+    HotTime time;
+    if (read_raw_at_once<B, C, M>(binding, time) && store(out, time)) [[likely]] {
+      return 0;
     }
-    return fallback::For<W>::clock_gettime(CLOCK_MONOTONIC_RAW, out);
+    return rest_of_raw_clock<B, W>(out);
   }
 }
 

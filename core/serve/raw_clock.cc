@@ -139,15 +139,16 @@ void RawClock::publish(std::uint64_t word, const RawLine& line, std::size_t room
   raise_to(largest_bound_, line.bound);
   const std::uint64_t apart = largest_bound_.load(std::memory_order_acquire) + line.bound;
   RawSlot& slot = slots_[spare];
-  slot.start.store(0, std::memory_order_release);
-  slot.end.store(0, std::memory_order_release);
+  const std::uint64_t live = next(word, spare, Phase::kLive);
+  slot.start.store(RawSlot::unknown(version_of(live)), std::memory_order_release);
+  slot.end.store(RawSlot::unknown(version_of(live)), std::memory_order_release);
   slot.checked.store(counter, std::memory_order_release);
   slot.due.store(std::min(counter + line.cycles_of(kRecheck), line.limit),
                  std::memory_order_release);
   slot.gate.store(line.cycles_of(apart + kOutOfOrder), std::memory_order_release);
   slot.held.store(held, std::memory_order_release);
-  slot.write(line);
-  if (word_.compare_exchange_strong(word, next(word, spare, Phase::kLive))) {
+  slot.shared_line.assign(line);
+  if (word_.compare_exchange_strong(word, live)) {
     fruitless_.store(0, std::memory_order_relaxed);
   }
 }

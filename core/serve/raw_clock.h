@@ -29,8 +29,9 @@
 //     below v(end), and no new line before the kernel's clock has passed it. That is at most two
 //     kRecheck.
 // `start` and `end` are set by compare-exchange by whoever needs them first: nobody waits for the
-// thread that moved the word. The kernel's own clock may step back by 1 ns per tick on rounding
-// kernels; that is theirs, and inside B.
+// thread that moved the word. Both begin as a mark of their publication, loaded before the counter
+// is read, so that a caller who was stopped in between sets those of no later line. The kernel's
+// own clock may step back by 1 ns per tick on rounding kernels; that is theirs, and inside B.
 //
 // Depends on core/vvar. Needs a counter that all CPUs agree on, as the kernel's vDSO does.
 #pragma once
@@ -121,11 +122,12 @@ class RawClock {
   // A snapshot for reports; not for calls.
   [[nodiscard]] RawClockStatus status() const noexcept;
 
-  // The line alone: one attempt, no system call, no write.
-  template <RawSource Source>
+  // The line alone: one attempt, no system call, no write. Each field is read where it is needed,
+  // so that few registers do.
+  template <RawSource Source, vvar::AnyTime Time>
   [[nodiscard, gnu::always_inline]] arch::Attempt read(const Source& source,
-                                                       vvar::SecNsec& time) const noexcept {
-    const std::uint64_t word = word_.load(std::memory_order_acquire);
+                                                       Time& time) const noexcept {
+    const std::uint64_t word = load_rising(word_);
     if (phase_of(word) != Phase::kLive) [[unlikely]] {
       return arch::Attempt::kUnavailable;
     }
@@ -135,15 +137,16 @@ class RawClock {
         [[unlikely]] {
       return attempt;
     }
-    const vvar::RawLine line = slot.line();
-    const std::uint64_t start = slot.start.load(std::memory_order_acquire);
-    const std::uint64_t due = slot.due.load(std::memory_order_acquire);
-    const bool serves = start != 0 && page.counter >= start && page.counter < due &&
-                        line.same_regime(page) && line.is_near(page);
-    if (!serves || word_.load(std::memory_order_acquire) != word) [[unlikely]] {
+    const vvar::SharedRawLine& line = slot.shared_line;
+    if (page.counter < load_rising(slot.start) || page.counter >= load_rising(slot.due) ||
+        !line.is_near(page) || !line.same_regime(page)) [[unlikely]] {
       return arch::Attempt::kUnavailable;
     }
-    time = vvar::carry(0, line.value(page.counter));
+    const std::uint64_t ns = line.value_after(page.counter - line.anchor);  // not before `start`
+    if (!is_still(word, word_)) [[unlikely]] {
+      return arch::Attempt::kUnavailable;
+    }
+    vvar::split(ns, time);
     return arch::Attempt::kDone;
   }
 
@@ -162,8 +165,9 @@ class RawClock {
 
   static Phase phase_of(std::uint64_t word) noexcept { return static_cast<Phase>(word & 0xff); }
   static std::size_t slot_of(std::uint64_t word) noexcept { return (word >> 8) & 0xff; }
+  static std::uint64_t version_of(std::uint64_t word) noexcept { return word >> 16; }
   static std::uint64_t next(std::uint64_t word, std::size_t slot, Phase phase) noexcept {
-    return (((word >> 16) + 1) << 16) | (slot << 8) | static_cast<std::uint64_t>(phase);
+    return ((version_of(word) + 1) << 16) | (slot << 8) | static_cast<std::uint64_t>(phase);
   }
 
   Lock try_lock(const vvar::RawPage& page) noexcept;
@@ -209,10 +213,10 @@ class RawClock {
   std::array<vvar::RawFit, kRooms> fits_{};
 };
 
-template <RawSource Source>
+template <RawSource Source, vvar::AnyTime Time>
 [[nodiscard, gnu::always_inline]] inline arch::Attempt read_raw_line(const RawClock& clock,
                                                                      const Source& source,
-                                                                     vvar::SecNsec& time) noexcept {
+                                                                     Time& time) noexcept {
   return clock.read(source, time);
 }
 

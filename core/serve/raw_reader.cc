@@ -2,7 +2,8 @@
 
 namespace vvarclock::serve {
 
-constinit RawClock raw_clock;
+// Of zeros, but in the file: for what is not, the loader maps memory of its own at every start.
+[[gnu::section(".data")]] constinit RawClock raw_clock;
 
 void begin_raw_clock(const vvar::Binding& binding, vvar::BlockKind kind,
                      arch::ClockMode now) noexcept {

@@ -28,11 +28,16 @@ constexpr bool has_raw_line(arch::ClockMode mode) noexcept {
 void begin_raw_clock(const vvar::Binding& binding, vvar::BlockKind kind,
                      arch::ClockMode now) noexcept;
 
-template <const vvar::BlockLayout& B, arch::Counter C>
+// In the clock mode M alone, as in the readers of the other clocks.
+template <const vvar::BlockLayout& B, arch::Counter C, arch::ClockMode M, vvar::AnyTime Time>
 [[nodiscard, gnu::always_inline]] inline bool read_raw_at_once(const vvar::Binding& binding,
-                                                               vvar::SecNsec& time) noexcept {
-  const PageRawSource<B, C> source{binding.data, binding.counters};
-  return read_raw_line(raw_clock, source, time) == arch::Attempt::kDone;
+                                                               Time& time) noexcept {
+  if constexpr (!has_raw_line(M)) {
+    return false;
+  } else {
+    const PageRawSource<B, C, M> source{binding.data, binding.counters};
+    return read_raw_line(raw_clock, source, time) == arch::Attempt::kDone;
+  }
 }
 
 // False: no line is wanted here, or the system call failed; and time is untouched.

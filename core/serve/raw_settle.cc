@@ -39,29 +39,30 @@ bool RawClock::must_ask(std::uint64_t word, std::uint64_t counter) noexcept {
 
 // The floor of a retired line: no counter after this was served by it.
 std::uint64_t RawClock::end_of(RawSlot& slot, Now now) noexcept {
-  if (const std::uint64_t end = slot.end.load(std::memory_order_acquire); end != 0) {
-    return end;
+  const std::uint64_t seen = slot.end.load(std::memory_order_acquire);
+  if (RawSlot::is_known(seen)) {
+    return seen;
   }
   const std::uint64_t due = slot.due.load(std::memory_order_acquire);
   const RawLine line = slot.line();
   RawPage page;
   const std::uint64_t start = slot.start.load(std::memory_order_acquire);
-  const bool is_close =
-      start != 0 && now.read(now.source, page) && line.same_regime(page) && page.counter < due;
+  const bool is_close = RawSlot::is_known(start) && now.read(now.source, page) &&
+                        line.same_regime(page) && page.counter < due;
   const std::uint64_t last = std::max(page.counter + line.cycles_of(kOutOfOrder), start);
-  return settle_once(slot.end, is_close ? std::min(last, due) : due);
+  return settle_once(slot.end, seen, is_close ? std::min(last, due) : due);
 }
 
-// From where the line is in force. 0: that cannot be told, because the page is not the line's.
+// From where the line is in force, never before its anchor. Not known: that cannot be told, because
+// the page is not the line's, or there is another line by now.
 std::uint64_t RawClock::start_of(RawSlot& slot, const RawLine& line, Now now) noexcept {
-  if (const std::uint64_t start = slot.start.load(std::memory_order_acquire); start != 0) {
-    return start;
-  }
+  const std::uint64_t seen = slot.start.load(std::memory_order_acquire);
   RawPage page;
-  if (!now.read(now.source, page) || !line.same_regime(page)) {
-    return 0;
+  if (RawSlot::is_known(seen) || !now.read(now.source, page) || !line.same_regime(page)) {
+    return seen;
   }
-  return settle_once(slot.start, page.counter + slot.gate.load(std::memory_order_acquire));
+  const std::uint64_t start = page.counter + slot.gate.load(std::memory_order_acquire);
+  return settle_once(slot.start, seen, std::max(start, line.anchor));
 }
 
 // False: the line and what this call saw have nothing to do with each other. It was retired.
@@ -73,7 +74,7 @@ bool RawClock::settle_live(std::uint64_t word, const Call& call, Now now,
   const RawPage& after = call.sample.after;
   const std::uint64_t start = start_of(slot, line, now);
   const bool set_back = call.has_before && after.counter < before.counter;
-  if (start == 0 || !call.has_after || !line.same_regime(after) || set_back) {
+  if (!RawSlot::is_known(start) || !call.has_after || !line.same_regime(after) || set_back) {
     contradict(word, Phase::kRetired);
     return false;
   }

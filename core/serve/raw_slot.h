@@ -1,54 +1,72 @@
 // Where a raw line is published: read by every call that it serves, written when it is published,
 // checked or retired.
 //
-// Every field is an atomic word, so that a copy taken while a writer is at work is garbage at
-// worst; who copies checks afterwards that RawClock's word has not moved (raw_clock.h). Never
-// waits.
+// Everything in it is read in words of the machine, so what is read while a writer is at work is
+// garbage at worst; who reads checks afterwards that RawClock's word has not moved (raw_clock.h).
+// Never waits.
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
+#include "arch/halves.h"
 #include "core/vvar/raw_line.h"
 
 namespace vvarclock::serve {
 
+// A counter that only rises as long as the slot's line is in force. On 32-bit machines it is read
+// in halves (there a compiler would go through the floating-point unit to have it in one piece):
+// the value is then one that it had, or less than the one that it has.
+[[gnu::always_inline]] inline std::uint64_t load_rising(
+    const std::atomic<std::uint64_t>& counter) noexcept {
+  if constexpr (arch::kTwoRegisters) {
+    static_assert(sizeof(counter) == sizeof(std::uint64_t));
+    return arch::load_whole(reinterpret_cast<const std::byte*>(&counter));
+  } else {
+    return counter.load(std::memory_order_acquire);
+  }
+}
+
+// Is a word that only rises still what load_rising gave?
+[[gnu::always_inline]] inline bool is_still(std::uint64_t seen,
+                                            const std::atomic<std::uint64_t>& word) noexcept {
+  if constexpr (arch::kTwoRegisters) {
+    return arch::load_halves(reinterpret_cast<const std::byte*>(&word)) == arch::Halves(seen);
+  } else {
+    return word.load(std::memory_order_acquire) == seen;
+  }
+}
+
 struct alignas(128) RawSlot {
-  static constexpr std::size_t kWords = sizeof(vvar::RawLine) / sizeof(std::uint64_t);
-  using Words = std::array<std::uint64_t, kWords>;
-  static_assert(sizeof(Words) == sizeof(vvar::RawLine));
-  static_assert(std::has_unique_object_representations_v<vvar::RawLine>, "a word of padding");
+  // What stands for a counter that is not known yet: later than every counter, and another one each
+  // time that the slot is published, so that who was stopped in between settles nothing.
+  static constexpr std::uint64_t unknown(std::uint64_t version) noexcept {
+    return kFirstUnknown | (version & 0xffffffff);
+  }
+  static constexpr bool is_known(std::uint64_t counter) noexcept { return counter < kFirstUnknown; }
 
-  [[gnu::always_inline]] vvar::RawLine line() const noexcept {
-    Words words;
-    for (std::size_t i = 0; i < kWords; ++i) {
-      words[i] = line_words[i].load(std::memory_order_acquire);
-    }
-    return std::bit_cast<vvar::RawLine>(words);
+  [[nodiscard]] vvar::RawLine line() const noexcept {
+    vvar::RawLine copy;
+    copy.assign(shared_line);
+    return copy;
   }
 
-  void write(const vvar::RawLine& line) noexcept {
-    const auto words = std::bit_cast<Words>(line);
-    for (std::size_t i = 0; i < kWords; ++i) {
-      line_words[i].store(words[i], std::memory_order_release);
-    }
-  }
-
-  std::array<std::atomic<std::uint64_t>, kWords> line_words{};
-  // All in counter units; 0: not known yet.
+  // What a call reads. Of no meaning until the slot is published.
+  vvar::SharedRawLine shared_line;
   std::atomic<std::uint64_t> start{0};  // the line serves from here
   std::atomic<std::uint64_t> due{0};    // up to here: then one caller asks the kernel first
   // Of no interest to a served call.
-  alignas(128) std::atomic<std::uint64_t> checked{0};  // the latest proof by system call
+  alignas(128) std::atomic<std::uint64_t> checked{0};  // counter of the latest proof by system call
   std::atomic<std::uint64_t> end{0};   // retired: nobody was served a counter after this
   std::atomic<std::uint64_t> gate{0};  // cycles from publishing to start
   // ns; what was given out on the word of a wrong line before this one.
   std::atomic<std::uint64_t> held{0};
+
+ private:
+  static constexpr std::uint64_t kFirstUnknown = ~std::uint64_t{0} << 32;
 };
+static_assert(sizeof(RawSlot) == 256, "what a call reads is on the first 128 bytes");
 
 // Never lowers.
 inline void raise_to(std::atomic<std::uint64_t>& field, std::uint64_t value) noexcept {
@@ -57,10 +75,11 @@ inline void raise_to(std::atomic<std::uint64_t>& field, std::uint64_t value) noe
   }
 }
 
-// Sets it unless somebody has; returns what it is now.
-inline std::uint64_t settle_once(std::atomic<std::uint64_t>& field, std::uint64_t value) noexcept {
-  std::uint64_t seen = 0;
-  return field.compare_exchange_strong(seen, value) ? value : seen;
+// Sets it unless somebody has, or the slot has been published anew, since it was `unknown`; returns
+// what it is now.
+inline std::uint64_t settle_once(std::atomic<std::uint64_t>& field, std::uint64_t unknown,
+                                 std::uint64_t value) noexcept {
+  return field.compare_exchange_strong(unknown, value) ? value : unknown;
 }
 
 }  // namespace vvarclock::serve

@@ -20,7 +20,9 @@
 
 namespace vvarclock::serve {
 
-template <const vvar::BlockLayout& B, arch::Counter C>
+// Only: the one clock mode that is read, without mult, as a line is served; other modes are then
+// kBusy. See arch::read_hw_counter.
+template <const vvar::BlockLayout& B, arch::Counter C, arch::ClockMode Only = arch::kAnyMode>
 struct PageRawSource {
   const std::byte* block;
   arch::CounterPages pages;
@@ -30,7 +32,7 @@ struct PageRawSource {
     if (begin.being_written()) [[unlikely]] {
       return arch::Attempt::kBusy;
     }
-    const arch::Cycles cycles = arch::read_hw_counter<C, B.modes>(begin.mode(), pages);
+    const arch::Cycles cycles = arch::read_hw_counter<C, B.modes, Only>(begin.mode(), pages);
     if (cycles.attempt == arch::Attempt::kBusy) [[unlikely]] {
       return arch::Attempt::kBusy;
     }
@@ -38,7 +40,9 @@ struct PageRawSource {
                                                        : arch::kModeNone;
     page.counter = cycles.value;
     page.cycle_last = arch::load<std::uint64_t>(block, B.cycle_last);
-    page.mult = arch::load<std::uint32_t>(block, B.mult);
+    if constexpr (Only == arch::kAnyMode) {
+      page.mult = arch::load<std::uint32_t>(block, B.mult);
+    }
     page.shift = arch::load<std::uint32_t>(block, B.shift);
     return vvar::has_moved<B>(begin, block) ? arch::Attempt::kBusy : arch::Attempt::kDone;
   }

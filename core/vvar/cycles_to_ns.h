@@ -102,6 +102,17 @@ constexpr SecNsec carry(std::uint64_t sec, std::uint64_t nsec) noexcept {
   return {sec + carried, nsec - carried * kNsPerSec};
 }
 
+// The same for a time of less than 2^32 seconds, in the form of the hot path.
+constexpr void split(std::uint64_t ns, AnyTime auto& time) noexcept {
+  const std::uint64_t sec = whole_seconds(ns);
+  if constexpr (kTwoRegisters) {
+    // What is left is less than 2^30, so the low halves tell it.
+    set(time, arch::Halves(sec), arch::low_half(ns) - arch::low_half(sec) * kNsPerSec);
+  } else {
+    set(time, sec, ns - sec * kNsPerSec);
+  }
+}
+
 // Time + an offset of a time namespace: offset_sec is signed (two's complement), offset_nsec is 0
 // .. 999'999'999.
 constexpr SecNsec add_offset(SecNsec time, std::uint64_t offset_sec,

@@ -173,7 +173,7 @@ constexpr FitStep RawFit::find_tick(const RawSample& sample) noexcept {
 
 // Neighbours in kHz may share a tick: mult is rounded before the tick is computed from it.
 constexpr void RawFit::add_candidates(std::uint64_t tick) noexcept {
-  lattice_ = {first_.before.cycle_last, tick};
+  lattice_ = tick_lattice(first_.before.cycle_last, static_cast<std::uint32_t>(tick));
   const std::uint64_t near = tick * 1'000'000 / tick_ns_;
   const std::uint64_t from = near < kLowestTscKhz + 3 ? kLowestTscKhz : near - 3;
   for (std::uint64_t khz = from; khz <= near + 4 && khz <= kHighestTscKhz; ++khz) {
@@ -197,9 +197,10 @@ constexpr void RawFit::add_models(std::uint32_t mult) noexcept {
   const std::uint32_t shift = first_.after.shift;
   add_model(mult, 0);
   // What a rounding kernel cuts off at each tick, in 2^-shift ns. Nothing: both kinds are the same.
-  const std::uint64_t lost = (lattice_.tick() * mult) & ((std::uint64_t{1} << shift) - 1);
+  const std::uint64_t lost =
+      (std::uint64_t{lattice_.tick} * mult) & ((std::uint64_t{1} << shift) - 1);
   if (lost != 0) {
-    add_model(mult, (lost << (kPartBits - shift)) / lattice_.tick());
+    add_model(mult, (lost << (kPartBits - shift)) / lattice_.tick);
   }
 }
 
@@ -216,7 +217,7 @@ constexpr FitStep RawFit::narrow(const RawSample& sample) noexcept {
     return FitStep::kContradicted;
   }
   const std::uint64_t pending = sample.after.counter - sample.before.cycle_last;
-  if (pending >= lattice_.tick() * kMaxPendingTicks) {
+  if (pending >= std::uint64_t{lattice_.tick} * kMaxPendingTicks) {
     return FitStep::kUseless;
   }
   const Int128 ns = parts(static_cast<std::int64_t>(sample.ns - first_.ns));
@@ -254,7 +255,7 @@ constexpr RawLine RawFit::line() const noexcept {
   Int128 high = -low;
   std::uint64_t slowest = ~std::uint64_t{0};
   std::uint64_t fastest = 0;
-  const std::uint64_t max_pending = lattice_.tick() * kMaxPendingTicks;
+  const std::uint64_t max_pending = std::uint64_t{lattice_.tick} * kMaxPendingTicks;
   for (std::size_t i = 0; i < count_; ++i) {
     const Model& model = models_[i];
     const Int128 moved = Int128{since} * model.rate;
@@ -274,7 +275,7 @@ constexpr RawLine RawFit::line() const noexcept {
   line.max_pending = max_pending;
   line.anchor = latest_.after.counter;
   line.rate = slowest + (fastest - slowest) / 2;
-  line.base = static_cast<Uint128>(low + half) + (Uint128{first_.ns} << kPartBits);
+  line.set_base(static_cast<Uint128>(low + half) + (Uint128{first_.ns} << kPartBits));
   // While two kinds are possible the line runs between them, and for as long as it is at most a
   // quarter of the interval away from either.
   const std::uint64_t apart = (fastest - slowest + 1) / 2;

@@ -18,6 +18,8 @@
 #include <cstdint>
 
 #include "arch/int128.h"
+#include "arch/shared.h"
+#include "arch/wide_multiply.h"
 #include "arch/x86/clock_mode.h"
 
 namespace vvarclock::vvar {
@@ -46,39 +48,50 @@ struct RawPage {
 // CPU is awake; later means a stopped virtual machine, and the kernel is asked.
 inline constexpr std::uint32_t kMaxPendingTicks = 8;
 
+// A line is kept as plain numbers, and as shared ones (arch/shared.h) where other threads read it.
+template <class T>
+using Plain = T;
+
 // origin, origin + tick, origin + 2 tick, ...
-class TickLattice {
- public:
-  constexpr TickLattice() noexcept = default;
-  constexpr TickLattice(std::uint64_t origin, std::uint64_t tick) noexcept
-      : origin_(origin),
-        tick_(tick),
-        inverse_(inverse_of_odd(tick >> std::countr_zero(tick))),
-        most_(~std::uint64_t{0} / tick),
-        twos_(static_cast<std::uint64_t>(std::countr_zero(tick))) {}
+template <template <class> class Stored>
+struct Lattice {
+  Stored<std::uint64_t> origin{};
+  Stored<std::uint64_t> inverse{};  // of tick's odd part, modulo 2^64
+  Stored<std::uint64_t> most{};     // the most multiples of the odd part that 64 bits hold
+  Stored<std::uint32_t> even{};     // tick's power of two, less 1: bits that a multiple has not
+  Stored<std::uint32_t> tick{};
 
-  // Exact: a multiple of tick, times the inverse of tick's odd part, is the quotient, and nothing
-  // else comes out as small.
-  [[nodiscard]] constexpr bool has(std::uint64_t cycle_last) const noexcept {
-    return std::rotr((cycle_last - origin_) * inverse_, static_cast<int>(twos_)) <= most_;
-  }
-  [[nodiscard]] constexpr std::uint64_t tick() const noexcept { return tick_; }
-
- private:
-  static constexpr std::uint64_t inverse_of_odd(std::uint64_t odd) noexcept {
-    std::uint64_t inverse = odd;  // right in the lowest 3 bits; each step doubles their number
-    for (int bits = 3; bits < 64; bits *= 2) {
-      inverse *= 2 - odd * inverse;
-    }
-    return inverse;
+  // Exact: a multiple of the odd part, times its inverse, is the quotient, and nothing else comes
+  // out as small; the inverse is odd, so the zeros at the end stay where they are.
+  [[nodiscard, gnu::always_inline]] constexpr bool has(std::uint64_t cycle_last) const noexcept {
+    const std::uint64_t quotient = (cycle_last - origin) * inverse;
+    return (static_cast<std::uint32_t>(quotient) & even) == 0 && quotient <= most;
   }
 
-  std::uint64_t origin_ = 0;
-  std::uint64_t tick_ = 1;
-  std::uint64_t inverse_ = 1;
-  std::uint64_t most_ = ~std::uint64_t{0};
-  std::uint64_t twos_ = 0;
+  template <template <class> class Other>
+  constexpr void assign(const Lattice<Other>& other) noexcept {
+    origin = other.origin;
+    inverse = other.inverse;
+    most = other.most;
+    even = other.even;
+    tick = other.tick;
+  }
 };
+using TickLattice = Lattice<Plain>;
+
+constexpr std::uint64_t inverse_of_odd(std::uint64_t odd) noexcept {
+  std::uint64_t inverse = odd;  // right in the lowest 3 bits; each step doubles their number
+  for (int bits = 3; bits < 64; bits *= 2) {
+    inverse *= 2 - odd * inverse;
+  }
+  return inverse;
+}
+
+// tick: not 0.
+constexpr TickLattice tick_lattice(std::uint64_t origin, std::uint32_t tick) noexcept {
+  const std::uint32_t odd = tick >> std::countr_zero(tick);
+  return {origin, inverse_of_odd(odd), ~std::uint64_t{0} / odd, tick / odd - 1, tick};
+}
 
 // The tick of a clock source in cycles; tick_ns is 10^9 / HZ, rounded down.
 constexpr std::uint64_t tick_cycles(std::uint32_t tick_ns, std::uint32_t mult,
@@ -86,19 +99,25 @@ constexpr std::uint64_t tick_cycles(std::uint32_t tick_ns, std::uint32_t mult,
   return ((std::uint64_t{tick_ns} << shift) + mult / 2) / mult;
 }
 
-// A published line. Everything in it is constant. It has no padding, so that it can be copied as
-// words.
-struct RawLine {
-  TickLattice lattice;
-  std::uint32_t shift = 0;
-  std::uint32_t mult = 0;
-  Uint128 base = 0;               // parts of a nanosecond at the anchor
-  std::uint64_t anchor = 0;       // counter
-  std::uint64_t rate = 0;         // parts of a nanosecond per cycle
-  std::uint64_t max_pending = 0;  // cycles after cycle_last
-  std::uint64_t bound = 0;        // ns: |value - kernel's raw clock| is never larger, up to `limit`
-  std::uint64_t limit = 0;        // counter
-  std::int64_t mode = arch::kModeNone;
+// Everything in a line is constant.
+template <template <class> class Stored>
+struct Line {
+  Lattice<Stored> lattice;
+  Stored<std::uint32_t> shift{};
+  Stored<std::int32_t> mode{};
+  Stored<std::uint64_t> base_low{};  // parts of a nanosecond at the anchor, 128 bits
+  Stored<std::uint64_t> base_high{};
+  Stored<std::uint64_t> anchor{};       // counter
+  Stored<std::uint64_t> rate{};         // parts of a nanosecond per cycle
+  Stored<std::uint64_t> max_pending{};  // cycles after cycle_last
+  Stored<std::uint64_t> bound{};  // ns: |value - kernel's raw clock| is never larger, up to `limit`
+  Stored<std::uint64_t> limit{};  // counter
+  Stored<std::uint32_t> mult{};   // the clock source's own
+
+  constexpr void set_base(Uint128 parts_of_ns) noexcept {
+    base_low = static_cast<std::uint64_t>(parts_of_ns);
+    base_high = static_cast<std::uint64_t>(parts_of_ns >> 64);
+  }
 
   // Is the page still of the regime in which the line was found?
   [[nodiscard, gnu::always_inline]] constexpr bool same_regime(const RawPage& page) const noexcept {
@@ -108,18 +127,39 @@ struct RawLine {
   [[nodiscard, gnu::always_inline]] constexpr bool is_near(const RawPage& page) const noexcept {
     return page.counter - page.cycle_last < max_pending;
   }
-  // Nanoseconds of the raw clock. Never falls with a growing counter: there are no ticks in it. A
-  // counter before the anchor counts as the anchor.
-  [[nodiscard, gnu::always_inline]] constexpr std::uint64_t value(
-      std::uint64_t counter) const noexcept {
-    const std::uint64_t forward = counter < anchor ? 0 : counter - anchor;
-    return static_cast<std::uint64_t>((base + Uint128{forward} * rate) >> kPartBits);
+  // Nanoseconds of the raw clock, the counter being this far after the anchor. Never falls with a
+  // growing counter: there are no ticks in it.
+  [[nodiscard, gnu::always_inline]] constexpr std::uint64_t value_after(
+      std::uint64_t forward) const noexcept {
+    static_assert(kPartBits == 60);
+    return arch::mul_add_shift60(forward, rate, base_low, base_high);
+  }
+  // The same of any counter: one before the anchor counts as the anchor.
+  [[nodiscard]] constexpr std::uint64_t value(std::uint64_t counter) const noexcept {
+    return value_after(counter < anchor ? 0 : counter - anchor);
   }
   // The fewest cycles that are at least this long.
   [[nodiscard]] constexpr std::uint64_t cycles_of(std::uint64_t ns) const noexcept {
     return rate == 0 ? 0
                      : static_cast<std::uint64_t>(((Uint128{ns} << kPartBits) + (rate - 1)) / rate);
   }
+
+  template <template <class> class Other>
+  constexpr void assign(const Line<Other>& other) noexcept {
+    lattice.assign(other.lattice);
+    shift = other.shift;
+    mode = other.mode;
+    base_low = other.base_low;
+    base_high = other.base_high;
+    anchor = other.anchor;
+    rate = other.rate;
+    max_pending = other.max_pending;
+    bound = other.bound;
+    limit = other.limit;
+    mult = other.mult;
+  }
 };
+using RawLine = Line<Plain>;
+using SharedRawLine = Line<arch::Shared>;
 
 }  // namespace vvarclock::vvar

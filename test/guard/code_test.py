@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 
-from hot_path_rules import broken_rules
+from hot_path_rules import broken_rules, line_readers
 from machine_code import Library
 from records import COLUMNS, MODES, Records, printed
 
@@ -45,6 +45,9 @@ def count_code(library):
         count(f"{function}:longest", column, block, ways[1][1])
         if 0 in ways:
             count(f"{function}:coarse", column, block, ways[0][1])
+    for (function, block, counter, mode), start in line_readers(library, GENERIC).items():
+        ways = library.lengths(start)
+        count(f"{function}:line", (counter.lower(), MODES[mode - 1]), block, ways[1][1])
     for column in COLUMNS:
         count("time", column, "exported", library.lengths(library.functions["time"])[0][1])
         for function in ("clock_gettime", "gettimeofday", "timespec_get", "clock_getres"):

@@ -15,7 +15,7 @@ FUNCTION = re.compile(r"^([0-9a-f]+) <(.*)>:$")
 INSTRUCTION = re.compile(r"^ +([0-9a-f]+):\t(?:(?:cs|ds|data16|notrack|bnd|rex\.\w+) )*(\S+) *(.*)$")
 PADDING = re.compile(r"^(nop|xchg +%ax,%ax|int3|data16)")
 COUNTERS = ("rdtsc", "rdtscp")
-READER = re.compile(r"::serve::\(anonymous namespace\)::(clock_gettime|gettimeofday|timespec_get)"
+READER = re.compile(r"::serve::\(anonymous namespace\)::(clock_gettime|gettimeofday|timespec_get|raw_clock_gettime)"
                     r"<.*::(kBlock\w+), .*::(\w+)Tsc, (\d)[,>]")
 
 
@@ -67,13 +67,14 @@ class Library:
     def readers(self):
         """(function, block kind, counter, clock mode) -> where it starts."""
         return {match.groups()[:3] + (int(match[4]),): address for name, address in self.functions.items()
-                if (match := READER.search(name)) and not LEFT.search(name)}
+                if (match := READER.search(name)) and "[clone" not in name}
 
     def successors(self, one):
         """Where the way goes on from an instruction, the hot ones alone."""
         after = []
-        if one.target is not None and (one.is_jump() or one.is_branch()) and not LEFT.search(one.target_name):
-            after.append(one.target)
+        if one.target in self.at and (one.is_jump() or one.is_branch()):
+            if self.at[one.target].function == one.function or not LEFT.search(one.target_name):
+                after.append(one.target)
         if not one.ends():
             after.append(self.next.get(one.address))
         return [self.at[address] for address in after if address in self.at]
