@@ -1,21 +1,28 @@
-// ns per call in the clock modes that this machine may not have: the kernel's own vDSO and our
-// readers over a page in clock mode tsc, and over one in clock mode hvclock, from one interleaved
-// run. What calls cost in this machine's own mode is `vvarclock --bench`.
+// ns per call where this machine may be another, from one interleaved run: the kernel's own vDSO
+// and our readers over a page in clock mode tsc, and over one in clock mode hvclock;
+// CLOCK_MONOTONIC_RAW by the line that serves kernels before 5.3, over a page of 4.20 that follows
+// this machine's own. What calls cost in this machine's own mode is `vvarclock --bench`.
 //
 // Usage: modes_bench [rounds]. Figures are medians with the middle half of the samples; "!" marks
 // unsteady ones.
+#include <time.h>
+
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "arch/x86/cpu.h"
 #include "core/serve/dispatch.h"
+#include "core/serve/raw_reader.h"
 #include "doctor/calls.h"
 #include "doctor/measure.h"
 #include "doctor/prices.h"
 #include "test/bench/simulated_mode.h"
+#include "test/support/mirrored_page.h"
 
 namespace vvarclock::bench {
 namespace {
@@ -60,13 +67,68 @@ std::vector<Column> columns_simulated(const discover::Discovery& found,
   return columns;
 }
 
-void add_subjects(std::vector<Subject>& subjects, const std::vector<Column>& columns) {
-  for (const Call& call : doctor::kCalls) {
+// A page without a raw record, and the process's raw clock taught by system calls.
+class OldPage {
+ public:
+  explicit OldPage(const discover::Discovery& found)
+      : mode_(serve::clock_mode_now(found)),
+        page_(found.binding, vvar::block_layout(found.layout->block), vvar::kBlockC,
+              test::MirroredPage::Copies::kWhenCalled) {
+    serve::begin_raw_clock(page_.binding(), vvar::BlockKind::kC, mode_);
+  }
+
+  [[nodiscard]] bool teach() {
+    serve::dispatch.binding = page_.binding();
+    const serve::Functions calls = functions(arch::Ordering::kLfence);
+    constexpr timespec kPause{0, 1'000'000};
+    for (int call = 0;
+         call < 10'000 && serve::raw_clock.status().state != serve::RawState::kServing; ++call) {
+      page_.copy();
+      timespec time{};
+      calls.own.clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+      nanosleep(&kPause, nullptr);
+    }
+    return serve::raw_clock.status().state == serve::RawState::kServing;
+  }
+
+  Column column(const char* name, arch::Ordering ordering) {
+    return {name, doctor::reader_way(functions(ordering)), [this] {
+              page_.copy();
+              serve::dispatch.binding = page_.binding();
+            }};
+  }
+
+ private:
+  [[nodiscard]] serve::Functions functions(arch::Ordering ordering) const {
+    return serve::page_readers(vvar::BlockKind::kC,
+                               {ordering, true, serve::mode_to_want(page_.binding(), mode_)});
+  }
+
+  arch::ClockMode mode_;
+  test::MirroredPage page_;
+};
+
+std::vector<Column> columns_of_raw(const discover::Discovery& found, OldPage& old) {
+  const arch::ClockMode mode = serve::clock_mode_now(found);
+  return {{"system call", doctor::syscall_way(), [] {}},
+          readers("record, lfence", found, found.binding, mode, arch::Ordering::kLfence),
+          readers("record, unordered", found, found.binding, mode, arch::Ordering::kUnordered),
+          old.column("line, lfence", arch::Ordering::kLfence),
+          old.column("line, unordered", arch::Ordering::kUnordered)};
+}
+
+using Calls = std::span<const Call>;
+constexpr Calls kRawCall = Calls(doctor::kCalls).subspan(2, 1);
+static_assert(kRawCall.front().id == vvar::kMonotonicRaw);
+
+void add_subjects(std::vector<Subject>& subjects, const std::vector<Column>& columns,
+                  Calls calls = doctor::kCalls) {
+  for (const Call& call : calls) {
     for (const Column& column : columns) {
       subjects.push_back({call.name, [prepare = column.prepare,
-                                      run = doctor::repeated(column.way, call)](auto calls) {
+                                      run = doctor::repeated(column.way, call)](auto times) {
                             prepare();
-                            run(calls);
+                            run(times);
                           }});
     }
   }
@@ -80,13 +142,14 @@ void print_cell(const Figure& figure, const Figure& first) {
 }
 
 // Figures of one group of columns, row by row; x = how many times faster than the first column.
-void print_group(const char* title, const std::vector<Column>& columns, const Figure* figures) {
+void print_group(const char* title, const std::vector<Column>& columns, const Figure* figures,
+                 Calls calls = doctor::kCalls) {
   std::printf("\n%s\n%-24s", title, "");
   for (const Column& column : columns) {
     std::printf("%26s", column.name.c_str());
   }
   std::printf("\n");
-  for (const Call& call : doctor::kCalls) {
+  for (const Call& call : calls) {
     std::printf("%-24s", call.name);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       print_cell(figures[i], figures[0]);
@@ -127,9 +190,21 @@ int run(std::uint32_t rounds) {
   if (!all_present(in_tsc) || !all_present(in_hvclock)) {
     return 1;
   }
+  const char* const no_line = test::why_no_raw_line(found);
+  std::optional<OldPage> old;
+  std::vector<Column> of_raw;
+  if (no_line == nullptr) {
+    old.emplace(found);
+    if (!old->teach()) {
+      std::fprintf(stderr, "modes_bench: the raw clock found no line in ten seconds\n");
+      return 1;
+    }
+    of_raw = columns_of_raw(found, *old);
+  }
   std::vector<Subject> subjects;
   add_subjects(subjects, in_tsc);
   add_subjects(subjects, in_hvclock);
+  add_subjects(subjects, of_raw, kRawCall);
   const auto now = doctor::measuring_clock(doctor::vdso_way(found.image), counter_allowed);
   const std::vector<Figure> figures = measure(subjects, {rounds, 50'000, now});
   std::printf(
@@ -138,6 +213,15 @@ int run(std::uint32_t rounds) {
   print_group("Over a page in clock mode tsc", in_tsc, figures.data());
   print_group("Over a page in clock mode hvclock (the Hyper-V TSC page)", in_hvclock,
               figures.data() + in_tsc.size() * doctor::kCalls.size());
+  if (no_line == nullptr) {
+    print_group(
+        "CLOCK_MONOTONIC_RAW in this machine's mode: the page's record, and the line of kernels "
+        "before 5.3",
+        of_raw, figures.data() + (in_tsc.size() + in_hvclock.size()) * doctor::kCalls.size(),
+        kRawCall);
+  } else {
+    std::printf("\nCLOCK_MONOTONIC_RAW by a line is not measured: %s\n", no_line);
+  }
   return 0;
 }
 

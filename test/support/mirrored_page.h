@@ -3,7 +3,8 @@
 //
 // A thread copies the fields of block 0 after every update of the live page, under a sequence count
 // of the mirror's own. It is late by what its CPU was elsewhere, as a kernel is whose update is
-// overdue. The hypervisor pages are the live ones.
+// overdue. Or copy() does so when it is called, which must be every few ticks. The hypervisor pages
+// are the live ones.
 #pragma once
 
 #include <array>
@@ -41,16 +42,22 @@ inline const char* why_no_raw_line(const discover::Discovery& found) {
 
 class MirroredPage {
  public:
+  enum class Copies : std::uint8_t { kByThread, kWhenCalled };
+
   // live: a believed page, outside a time namespace.
   MirroredPage(const vvar::Binding& live, const vvar::BlockLayout& live_block,
-               const vvar::BlockLayout& block)
+               const vvar::BlockLayout& block, Copies copies = Copies::kByThread)
       : live_(live), live_block_(live_block), block_(block) {
     copy();
-    thread_ = std::thread([this] { follow(); });
+    if (copies == Copies::kByThread) {
+      thread_ = std::thread([this] { follow(); });
+    }
   }
   ~MirroredPage() {
     stop_.store(true);
-    thread_.join();
+    if (thread_.joinable()) {
+      thread_.join();
+    }
   }
   MirroredPage(const MirroredPage&) = delete;
   MirroredPage& operator=(const MirroredPage&) = delete;
@@ -62,26 +69,6 @@ class MirroredPage {
     binding.timezone = kTimezone;
     binding.coarse_resolution = live_.coarse_resolution;
     return binding;
-  }
-
- private:
-  static constexpr std::uint16_t kTimezone = 1024;
-
-  void follow() {
-    std::uint32_t seen = 0;
-    while (!stop_.load(std::memory_order_relaxed)) {
-      const std::uint32_t seq = vvar::look(live_.data, live_block_).seq();
-      if (seq != seen) {
-        copy();
-        seen = seq;
-      }
-      std::this_thread::yield();
-    }
-  }
-
-  template <class T>
-  void take(std::size_t from, std::size_t to) {
-    store(page_.data(), to, arch::load<T>(live_.data, from));
   }
 
   void copy() {
@@ -104,6 +91,26 @@ class MirroredPage {
     } while (begin.being_written() || vvar::has_moved(begin, live_.data, live_block_));
     std::atomic_thread_fence(std::memory_order_seq_cst);
     store(page_.data(), block_.seq, ++seq_);
+  }
+
+ private:
+  static constexpr std::uint16_t kTimezone = 1024;
+
+  void follow() {
+    std::uint32_t seen = 0;
+    while (!stop_.load(std::memory_order_relaxed)) {
+      const std::uint32_t seq = vvar::look(live_.data, live_block_).seq();
+      if (seq != seen) {
+        copy();
+        seen = seq;
+      }
+      std::this_thread::yield();
+    }
+  }
+
+  template <class T>
+  void take(std::size_t from, std::size_t to) {
+    store(page_.data(), to, arch::load<T>(live_.data, from));
   }
 
   vvar::Binding live_;
