@@ -64,7 +64,7 @@ void check(const RawCaller& caller) {
 
 }  // namespace
 
-TEST_CASE("hours on kernels of both kinds: within the bound, and never a step back") {
+TEST_CASE("hours on kernels of both kinds: within the bound, and never a step back", "[long]") {
   Random random;
   CAPTURE(random.seed());
   std::uint64_t slowest_start = 0;
