@@ -1,9 +1,10 @@
 // The raw clock's engine beside the page's own raw record, in this machine's clock mode, for real
-// time: raw_soak [seconds, 20 by default] [threads, 2].
+// time: raw_soak [seconds, 5 by default] [threads, 2].
 //
 // The page of a kernel from 5.3 on has a raw record, so it knows what the engine has to find out.
 // Both are read one after the other, with the same counter instruction, and the record is read
 // again after: the engine's value must lie between the two, give or take the bound that it states.
+// The mult that it has found must be the record's.
 // Threads hand the largest value on: none may get a smaller one later. Ends with status 1 on any
 // breach; 77 when this machine cannot run it.
 #include <time.h>
@@ -17,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "arch/load.h"
 #include "arch/x86/rdtsc.h"
 #include "core/discover/discovery.h"
 #include "core/serve/raw_clock.h"
@@ -200,14 +202,20 @@ int soak(const discover::Discovery& found, int seconds, int threads) {
               arch::clock_mode_name(page.mode), threads, seconds, all.calls, all.served, all.wrong,
               all.steps_back, all.outside, all.most_ahead, all.most_behind);
   print_prices<B>(binding);
+  const std::uint32_t mult = raw_clock.status().mult;  // 0: just then no line is in force
+  const auto records = arch::load<std::uint32_t>(binding.data, B.stride + B.mult);
+  const bool is_records = mult == 0 || mult == records;
+  if (!is_records) {
+    std::printf("mult %" PRIu32 " was found, the record has %" PRIu32 "\n", mult, records);
+  }
   const bool is_right = all.wrong + all.steps_back + all.outside == 0 && all.served != 0;
-  return is_right ? 0U : 1U;
+  return is_right && is_records ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int seconds = argc > 1 ? std::atoi(argv[1]) : 20;
+  const int seconds = argc > 1 ? std::atoi(argv[1]) : 5;
   const int threads = argc > 2 ? std::atoi(argv[2]) : 2;
   if (seconds < 1 || threads < 1) {
     std::puts("usage: raw_soak [seconds] [threads]");
