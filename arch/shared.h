@@ -14,6 +14,10 @@
 
 namespace vvarclock::arch {
 
+// How a number, or whatever else, is kept where nobody writes while it is read.
+template <class T>
+using Plain = T;
+
 template <std::integral T>
 class Shared {
  public:

@@ -15,6 +15,7 @@
 #include "arch/halves.h"
 #include "arch/load.h"
 #include "arch/ordering.h"
+#include "arch/shared.h"
 #include "arch/x86/clock_mode.h"
 #include "arch/x86/page.h"
 #include "core/serve/fallback.h"
@@ -45,8 +46,7 @@ struct AllCalls {
   [[no_unique_address]] std::conditional_t<kTwoWidths, Calls<Slot, WideWidth>, NoCalls> wide;
 };
 
-template <class F>
-using Plain = F;
+using arch::Plain;
 using Functions = AllCalls<Plain>;
 
 // A sequence word that is odd for ever: what stands in for the page's before attach.

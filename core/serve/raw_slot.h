@@ -22,7 +22,9 @@ namespace vvarclock::serve {
     const std::atomic<std::uint64_t>& counter) noexcept {
   if constexpr (arch::kTwoRegisters) {
     static_assert(sizeof(counter) == sizeof(std::uint64_t));
-    return arch::load_whole(reinterpret_cast<const std::byte*>(&counter));
+    const std::uint64_t value = arch::load_whole(reinterpret_cast<const std::byte*>(&counter));
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return value;
   } else {
     return counter.load(std::memory_order_acquire);
   }
@@ -32,6 +34,7 @@ namespace vvarclock::serve {
 [[gnu::always_inline]] inline bool is_still(std::uint64_t seen,
                                             const std::atomic<std::uint64_t>& word) noexcept {
   if constexpr (arch::kTwoRegisters) {
+    std::atomic_thread_fence(std::memory_order_acquire);
     return arch::load_halves(reinterpret_cast<const std::byte*>(&word)) == arch::Halves(seen);
   } else {
     return word.load(std::memory_order_acquire) == seen;

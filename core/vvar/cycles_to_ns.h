@@ -97,12 +97,6 @@ constexpr std::uint64_t whole_seconds(std::uint64_t ns) noexcept {
 }
 
 // Whole seconds out of any number of nanoseconds.
-constexpr SecNsec carry(std::uint64_t sec, std::uint64_t nsec) noexcept {
-  const std::uint64_t carried = whole_seconds(nsec);
-  return {sec + carried, nsec - carried * kNsPerSec};
-}
-
-// The same for a time of less than 2^32 seconds, in the form of the hot path.
 constexpr void split(std::uint64_t ns, AnyTime auto& time) noexcept {
   const std::uint64_t sec = whole_seconds(ns);
   if constexpr (kTwoRegisters) {
@@ -111,6 +105,13 @@ constexpr void split(std::uint64_t ns, AnyTime auto& time) noexcept {
   } else {
     set(time, sec, ns - sec * kNsPerSec);
   }
+}
+
+// The same added to seconds.
+constexpr SecNsec carry(std::uint64_t sec, std::uint64_t nsec) noexcept {
+  SecNsec time{};
+  split(nsec, time);
+  return {sec + time.sec, time.nsec};
 }
 
 // Time + an offset of a time namespace: offset_sec is signed (two's complement), offset_nsec is 0

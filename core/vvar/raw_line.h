@@ -48,11 +48,8 @@ struct RawPage {
 // CPU is awake; later means a stopped virtual machine, and the kernel is asked.
 inline constexpr std::uint32_t kMaxPendingTicks = 8;
 
-// A line is kept as plain numbers, and as shared ones (arch/shared.h) where other threads read it.
-template <class T>
-using Plain = T;
-
 // origin, origin + tick, origin + 2 tick, ...
+// Stored: how the numbers are kept. Plain; or shared, where other threads write (arch/shared.h).
 template <template <class> class Stored>
 struct Lattice {
   Stored<std::uint64_t> origin{};
@@ -77,7 +74,7 @@ struct Lattice {
     tick = other.tick;
   }
 };
-using TickLattice = Lattice<Plain>;
+using TickLattice = Lattice<arch::Plain>;
 
 constexpr std::uint64_t inverse_of_odd(std::uint64_t odd) noexcept {
   std::uint64_t inverse = odd;  // right in the lowest 3 bits; each step doubles their number
@@ -159,7 +156,7 @@ struct Line {
     mult = other.mult;
   }
 };
-using RawLine = Line<Plain>;
+using RawLine = Line<arch::Plain>;
 using SharedRawLine = Line<arch::Shared>;
 
 }  // namespace vvarclock::vvar
