@@ -13,7 +13,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from harness import guest, initramfs, kernels, plan  # noqa: E402
+from harness import guest, initramfs, kernels, plan, tries  # noqa: E402
 
 RELEASE = '6.12.118+deb13-cloud-amd64'
 
@@ -37,6 +37,56 @@ class DeathTest(unittest.TestCase):
         self.assertEqual(self.death(''), '')
         self.assertEqual(self.death('[    1.0] BUG: something that it survived\n'), '')
         self.assertEqual(guest.death('/nowhere/console'), '')
+
+
+class TriesTest(unittest.TestCase):
+    """Which boots are repeated, how, and what is told of them."""
+
+    PANIC = '[    1.1] Kernel panic - not syncing: Oops\n'
+
+    def boot(self, *boots):
+        """Boots that end so, each a console and what was said; the last one's words, the remarks, who took turns, the logs kept."""
+        turns, told = [], []
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder) / 'console.log'
+
+            def once(by_turns):
+                turns.append(by_turns)
+                console, said = boots[len(turns) - 1]
+                log.write_text(console)
+                return said
+            said, remarks = tries.boot(once, log, told.append)
+            kept = sorted(path.name for path in pathlib.Path(folder).iterdir())
+        self.assertEqual(told, [remark for remark in remarks if 'in vain' in remark])
+        return said, remarks, turns, kept
+
+    def test_the_first_stands(self):
+        right = guest.Boot(release=RELEASE)
+        self.assertEqual(self.boot(('', right)), (right, [], [False], ['console.log']))
+
+    def test_a_death_is_followed_by_turns(self):
+        right = guest.Boot(release=RELEASE)
+        said, remarks, turns, kept = self.boot((self.PANIC, guest.Boot(release='dead')), ('', right))
+        self.assertIs(said, right)
+        self.assertEqual(remarks, ['a boot in vain: the kernel died: Kernel panic - not syncing: Oops', 'its CPUs took turns'])
+        self.assertEqual((turns, kept), ([False, True], ['console.log', 'console.vain-1.log']))
+
+    def test_what_did_not_come_up_runs_at_once_again(self):
+        missing = guest.Boot(release=RELEASE, missing='acpi_pm')
+        said, remarks, turns, _ = self.boot(('', guest.Boot()), ('', missing), ('', guest.Boot(release=RELEASE)))
+        self.assertEqual(said.release, RELEASE)
+        self.assertEqual(remarks, ['a boot in vain: the kernel did not come up',
+                                   'a boot in vain: the kernel has refused clock source acpi_pm'])
+        self.assertEqual(turns, [False] * 3)
+
+    def test_the_last_one_is_what_is_judged(self):
+        dead = [guest.Boot(release=str(count)) for count in range(tries.MOST)]
+        said, remarks, turns, kept = self.boot(*((self.PANIC, boot) for boot in dead))
+        self.assertIs(said, dead[-1])
+        self.assertEqual(turns, [False, True, True])
+        self.assertEqual([remark.partition(':')[0] for remark in remarks],
+                         ['a boot in vain'] + ['a boot in vain, its CPUs taking turns'] * 2 + ['its CPUs took turns'])
+        self.assertEqual(kept, ['console.log', 'console.vain-1.log', 'console.vain-2.log'])
 
 
 class LinesTest(unittest.TestCase):
