@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "arch/load.h"
+#include "arch/x86/page.h"
 #include "core/serve/report.h"
 
 namespace vvarclock::doctor {
@@ -106,8 +107,7 @@ std::vector<std::byte> head_of_data(const discover::Discovery& found,
   const std::byte* start = found.binding.data;
   if (start == nullptr && found.hints.data != 0 && !found.image.bytes.empty()) {
     // Not believed: where the code has its data.
-    constexpr std::size_t kPage = 4096;
-    const std::size_t whole = (found.image.bytes.size() + kPage - 1) / kPage * kPage;
+    const std::size_t whole = arch::whole_pages(found.image.bytes.size());
     const std::byte* const image = found.image.bytes.data();
     const std::byte* const anchor = found.hints.anchor == vvar::Anchor::kImage      ? image
                                     : found.hints.anchor == vvar::Anchor::kImageEnd ? image + whole

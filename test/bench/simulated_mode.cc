@@ -6,17 +6,17 @@
 #include <cstring>
 
 #include "arch/x86/hvclock.h"
+#include "arch/x86/page.h"
 #include "arch/x86/rdtsc.h"
 #include "core/vvar/mult_rule.h"
 
 namespace vvarclock::bench {
 namespace {
 
-constexpr std::size_t kPage = 4096;
+using arch::whole_pages;
+
 // Units of 100 ns per tick of a counter of 2 GHz: any rate costs the same.
 constexpr std::uint64_t kTscScale = (std::uint64_t{1} << 63) / 100;
-
-std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 template <class T>
 void store(std::byte* at, T value) {

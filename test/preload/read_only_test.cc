@@ -9,13 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "arch/x86/page.h"
 #include "test/support/clock_calls.h"
 #include "test/support/maps.h"
 
 namespace vvarclock::process {
 namespace {
 
-constexpr std::uintptr_t kPage = 4096;
+using arch::kPageSize;
 
 struct Range {
   std::uintptr_t begin = 0;
@@ -37,9 +38,9 @@ int look_at(dl_phdr_info* info, std::size_t, void* out) {
     const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
     const std::uintptr_t end = begin + segment.p_memsz;
     if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W) != 0) {
-      library.data = {begin / kPage * kPage, (end + kPage - 1) / kPage * kPage};
+      library.data = {begin / kPageSize * kPageSize, arch::whole_pages(end)};
     } else if (segment.p_type == PT_GNU_RELRO) {
-      library.relro = {begin / kPage * kPage, end / kPage * kPage};
+      library.relro = {begin / kPageSize * kPageSize, end / kPageSize * kPageSize};
     }
   }
   return 1;
@@ -53,7 +54,8 @@ std::vector<std::uintptr_t> writable_pages(const Range& range) {
   }
   std::vector<std::uintptr_t> pages;
   for (const Mapping& mapped : mappings) {
-    for (std::uintptr_t page = mapped.begin; page < mapped.end && mapped.writable; page += kPage) {
+    for (std::uintptr_t page = mapped.begin; page < mapped.end && mapped.writable;
+         page += kPageSize) {
       if (page >= range.begin && page < range.end) {
         expect(!mapped.executable, "the library is writable and executable at %" PRIxPTR, page);
         pages.push_back(page);
@@ -66,7 +68,7 @@ std::vector<std::uintptr_t> writable_pages(const Range& range) {
 std::string content(const std::vector<std::uintptr_t>& pages) {
   std::string bytes;
   for (const std::uintptr_t page : pages) {
-    bytes.append(reinterpret_cast<const char*>(page), kPage);
+    bytes.append(reinterpret_cast<const char*>(page), kPageSize);
   }
   return bytes;
 }
@@ -95,8 +97,8 @@ int main() {
   read_every_clock();
   expect(content(writable) == before, "the library wrote to its own data while clocks were read");
   expect(writable_pages(library.relro).empty(), "what was relocated is still writable");
-  const std::size_t closed = (library.data.end - library.data.begin) / kPage - writable.size();
-  const std::size_t relro = (library.relro.end - library.relro.begin) / kPage;
+  const std::size_t closed = (library.data.end - library.data.begin) / kPageSize - writable.size();
+  const std::size_t relro = (library.relro.end - library.relro.begin) / kPageSize;
   expect(relro > 0 && closed > relro, "the table of readers is not read-only after attach");
   note("%zu pages closed, %zu writable and not written", closed, writable.size());
   return 0;

@@ -23,6 +23,7 @@
 #include <span>
 #include <vector>
 
+#include "arch/x86/page.h"
 #include "core/discover/kernel.h"
 #include "core/vvar/binding.h"
 #include "core/vvar/layout.h"
@@ -84,7 +85,7 @@ class FakeKernel {
   // Whole pages, as mapped: two; one where pages follow it, as that is what discovery sees of a
   // small image.
   [[nodiscard]] std::span<const std::byte> mapped_image() const noexcept {
-    return {image(), image_pages() * 4096};
+    return {image(), image_pages() * arch::kPageSize};
   }
   // Where an offset of the layout leads, counted from its anchor; null: the layout has no such
   // page.

@@ -9,13 +9,13 @@
 #include <cstring>
 #include <utility>
 
+#include "arch/x86/page.h"
 #include "test/support/growing_file.h"
 #include "test/support/image_parts.h"
 
 namespace vvarclock::test {
 namespace {
 
-constexpr std::size_t kPage = 4096;
 constexpr std::size_t kFunctionAlignment = 16;
 constexpr std::uint8_t kPadding = 0xcc;
 
@@ -214,7 +214,7 @@ class Builder {
 
   void add_segments(std::size_t loaded) {
     std::size_t at = sizeof(Header);
-    file_.write(at, segment(PT_LOAD, PF_R | PF_X, 0, loaded, kPage));
+    file_.write(at, segment(PT_LOAD, PF_R | PF_X, 0, loaded, arch::kPageSize));
     at += sizeof(SegmentHeader);
     file_.write(at,
                 segment(PT_DYNAMIC, PF_R, dynamic_at_, dynamic_.size() * sizeof(DynamicEntry), 8));
