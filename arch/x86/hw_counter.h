@@ -29,6 +29,11 @@ struct ForbiddenCounter {
   static std::uint64_t read() noexcept { return 0; }
 };
 
+template <Counter C>
+constexpr bool is_forbidden() noexcept {
+  return requires { C::kForbidden; };
+}
+
 // M: what the mode numbers mean in the generation that the page belongs to.
 //
 // Only: the one mode that is answered, by today's number; every other mode is kBusy, for a path
@@ -38,7 +43,7 @@ struct ForbiddenCounter {
 template <Counter C, ClockModes M = kModesSince412, ClockMode Only = kAnyMode>
 [[nodiscard, gnu::always_inline]] inline Cycles read_hw_counter(
     ClockMode mode, const CounterPages& pages) noexcept {
-  if constexpr (requires { C::kForbidden; }) {
+  if constexpr (is_forbidden<C>()) {
     return kInvalidCycles;
   } else if constexpr (Only != kAnyMode) {
     if (mode != own_mode(Only, M)) [[unlikely]] {

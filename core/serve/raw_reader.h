@@ -32,7 +32,7 @@ void begin_raw_clock(const vvar::Binding& binding, vvar::BlockKind kind,
 template <const vvar::BlockLayout& B, arch::Counter C, arch::ClockMode M, vvar::AnyTime Time>
 [[nodiscard, gnu::always_inline]] inline bool read_raw_at_once(const vvar::Binding& binding,
                                                                Time& time) noexcept {
-  if constexpr (!has_raw_line(M)) {
+  if constexpr (!has_raw_line(M) || arch::is_forbidden<C>()) {
     return false;
   } else {
     const PageRawSource<B, C, M> source{binding.data, binding.counters};
