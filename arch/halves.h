@@ -142,7 +142,7 @@ constexpr std::uint32_t high_half(const Halves& value) noexcept { return value.h
 #ifdef __i386__
   if (!std::is_constant_evaluated()) {
     std::uint32_t high;
-    asm("mul %[b]" : "+a"(a), "=d"(high) : [b] "rm"(b) : "cc");
+    asm("mull %[b]" : "+a"(a), "=d"(high) : [b] "rm"(b) : "cc");
     return {a, high};
   }
 #endif
