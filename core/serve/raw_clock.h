@@ -253,7 +253,7 @@ template <RawSource Source, RawKernel Kernel>
                             return read_page(*static_cast<const Source*>(erased), page);
                           }};
   clock.learn(call);
-  time = vvar::carry(0, clock.settle(call, now));
+  vvar::split(clock.settle(call, now), time);
   return 0;
 }
 

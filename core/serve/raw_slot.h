@@ -15,9 +15,10 @@
 
 namespace vvarclock::serve {
 
-// A counter that only rises as long as the slot's line is in force. On 32-bit machines it is read
-// in halves (there a compiler would go through the floating-point unit to have it in one piece):
-// the value is then one that it had, or less than the one that it has.
+// RawClock's word, or a counter of a line in force: it only rises, or is settled once and was later
+// than every counter before (`unknown`, whose high half no counter has). On 32-bit machines it is
+// read in halves (there a compiler would go through the floating-point unit to have it in one
+// piece): the value is then one that it had, or less than the one that it has by now.
 [[gnu::always_inline]] inline std::uint64_t load_rising(
     const std::atomic<std::uint64_t>& counter) noexcept {
   if constexpr (arch::kTwoRegisters) {

@@ -47,7 +47,7 @@ def count_code(library):
             count(f"{function}:coarse", column, block, ways[0][1])
     for (function, block, counter, mode), start in line_readers(library, GENERIC).items():
         ways = library.lengths(start)
-        count(f"{function}:line", (counter.lower(), MODES[mode - 1]), block, ways[1][1])
+        count(f"{function}:{block.removeprefix('kBlock')}", (counter.lower(), MODES[mode - 1]), block, ways[1][1])
     for column in COLUMNS:
         count("time", column, "exported", library.lengths(library.functions["time"])[0][1])
         for function in ("clock_gettime", "gettimeofday", "timespec_get", "clock_getres"):

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -18,38 +17,12 @@
 #include "core/serve/raw_clock.h"
 #include "core/serve/raw_source.h"
 #include "test/core/serve/raw_caller.h"
+#include "test/core/serve/raw_clock_probe.h"
 #include "test/support/catch.h"
 
 using namespace vvarclock;
 using serve::RawClock;
 using serve::RawState;
-
-namespace vvarclock::serve {
-// Plays a writer that took the lock and was lost, and one that publishes on its own.
-struct RawClockProbe {
-  static void lose_writer(RawClock& clock, std::uint64_t counter) { clock.lock_ = counter | 1; }
-  static std::size_t room(const RawClock& clock) { return clock.room_; }
-
-  // Live, and nobody has settled from where?
-  static bool awaits_start(const RawClock& clock) {
-    return RawClock::phase_of(clock.word_) == RawClock::Phase::kLive &&
-           !RawSlot::is_known(start(clock));
-  }
-  static std::uint64_t start(const RawClock& clock) { return slot(clock).start; }
-  static std::uint64_t gate(const RawClock& clock) { return slot(clock).gate; }
-  static std::size_t place(const RawClock& clock) { return RawClock::slot_of(clock.word_); }
-  static void publish_again(RawClock& clock, std::uint64_t counter) {
-    const std::uint64_t word = clock.word_;
-    const vvar::RawLine line = slot(clock).line();
-    REQUIRE(clock.retire(word, RawClock::Phase::kRetired));
-    clock.publish(RawClock::next(word, RawClock::slot_of(word), RawClock::Phase::kRetired), line,
-                  clock.room_, counter);
-  }
-
- private:
-  static const RawSlot& slot(const RawClock& clock) { return clock.slots_[place(clock)]; }
-};
-}  // namespace vvarclock::serve
 
 namespace {
 
@@ -165,35 +138,6 @@ TEST_CASE("threads never see the raw clock step back while lines come and go") {
   CHECK(steps_back.load() == 0);
   CHECK(served_calls.load() > 0);
   CHECK(clock->status().contradictions >= 6);
-}
-
-TEST_CASE("who settles a line's start late does not settle that of the next line in its place") {
-  test::Random random;
-  CAPTURE(random.seed());
-  test::RawCaller caller(test::RawKernelConfig{}, random);
-  std::uint64_t published = 0;
-  const std::function<void()> usual = caller.kernel.hook;
-  // A caller has read the page to say from when the new line serves, and is stopped. Another
-  // thread publishes two more; the second stands where the first did.
-  caller.kernel.hook = [&] {
-    usual();
-    if (published == 0 && RawClockProbe::awaits_start(*caller.clock)) {
-      const std::size_t place = RawClockProbe::place(*caller.clock);
-      caller.kernel.pass(10'000'000);
-      published = caller.kernel.now();
-      RawClockProbe::publish_again(*caller.clock, published);
-      RawClockProbe::publish_again(*caller.clock, published);
-      REQUIRE(RawClockProbe::place(*caller.clock) == place);
-    }
-  };
-  for (int i = 0; i < 400'000 && published == 0; ++i) {
-    caller.call();
-    caller.kernel.pass(10'000);
-  }
-  REQUIRE(published != 0);
-  CHECK(RawClockProbe::start(*caller.clock) >= published + RawClockProbe::gate(*caller.clock));
-  INFO(caller.complaint());
-  CHECK(caller.is_right());
 }
 
 TEST_CASE("a lost writer costs a room, the last room stays, and the answers stay right") {
